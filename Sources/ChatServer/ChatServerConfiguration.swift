@@ -16,7 +16,9 @@ package struct ChatServerConfiguration: Sendable {
     package var push: APNsConfiguration?
     package var limits = Limits()
     /// What a guess at a password costs: the binary logarithm of scrypt's N. Time and memory double with each step.
-    package var passwordCost: UInt64 = 15
+    package var passwordCost = Self.usualPasswordCost
+    /// One of OWASP's choices: with less, passwords are guessed too easily from a copy of the database.
+    package static let usualPasswordCost: UInt64 = 15
     package var lifetimes = Lifetimes()
 
     /// Where files are; nil to take none.

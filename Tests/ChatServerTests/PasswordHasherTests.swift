@@ -66,6 +66,12 @@ struct PasswordHasherTests {
         #expect(counts == [64, 64, 32, 16])
     }
 
+    @Test func `unless something else is said a password costs a server what is usual`() {
+        let usual = ChatServerConfiguration.usualPasswordCost
+        #expect(usual == 15)
+        #expect(ChatServerConfiguration().passwordCost == usual && PasswordHasher.Cost().logN == usual)
+    }
+
     /// RFC 7914 §12, the second vector cut to our 32 bytes.
     @Test func `hashes as RFC 7914 has it`() async throws {
         let text = "$scrypt$ln=10,r=8,p=16$TmFDbA$_bq-HJ00cgB4VucZDQHp_nxq18vII3gw53N2Y0s3MWI"

@@ -8,9 +8,9 @@ internal import Synchronization
 /// Hashes passwords with scrypt (RFC 7914), which costs 32 MiB and a quarter of a second of whoever guesses, and of
 /// us. So it is done by one thread, one after the other, and not for more than so many at once.
 final class PasswordHasher: Sendable {
-    /// One of OWASP's choices of parameters for scrypt: N = 2^15, r = 8, p = 3.
+    /// Parameters of scrypt: one of OWASP's choices, unless something else is said.
     struct Cost: Sendable, Equatable {
-        var logN: UInt64 = 15
+        var logN = ChatServerConfiguration.usualPasswordCost
         var r: UInt64 = 8
         var p: UInt64 = 3
     }
@@ -22,7 +22,10 @@ final class PasswordHasher: Sendable {
     init(cost: Cost = Cost()) { self.cost = cost }
 
     /// Who has to wait longer than some seconds is better off trying again: the dearer each one is, the fewer wait.
-    static func mostWaiting(at cost: Cost) -> Int { 64 >> (max(cost.logN, 15) - 15) }
+    static func mostWaiting(at cost: Cost) -> Int {
+        let usual = ChatServerConfiguration.usualPasswordCost
+        return 64 >> (max(cost.logN, usual) - usual)
+    }
 
     /// `$scrypt$ln=15,r=8,p=3$SALT$HASH`, as other programs write it (the PHC string format).
     func hash(_ password: String) async throws(ChatError) -> String {

@@ -35,13 +35,11 @@ struct ChatOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            What a guess at a password costs: 32 MiB and a quarter of a second at 15, twice as much with each step up \
-            to 17; less is for tests. It holds for whoever logs in from then on.
+            What a guess at a password costs: 32 MiB and a quarter of a second at \
+            \(ChatServerConfiguration.usualPasswordCost), twice as much with each step up to 17; less is for tests. It \
+            holds for whoever logs in from then on.
             """, valueName: "number"))
-    var passwordCost: UInt64 = 15
-
-    /// With less, passwords are guessed too easily from a copy of the database.
-    static let leastPasswordCost: UInt64 = 15
+    var passwordCost: UInt64 = ChatServerConfiguration.usualPasswordCost
 
     func validate() throws {
         guard (4...17).contains(passwordCost) else {

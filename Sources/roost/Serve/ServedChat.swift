@@ -52,7 +52,7 @@ struct ServedChat: Sendable {
             configuration.publicURL = options.publicURL
             configuration.lifetimes.ringing = options.ringTime.duration
             configuration.passwordCost = options.passwordCost
-            if options.passwordCost < ChatOptions.leastPasswordCost {
+            if options.passwordCost < ChatServerConfiguration.usualPasswordCost {
                 logger.warning(
                     "passwords are easy to guess for who has the database: --password-cost is for tests",
                     metadata: ["password-cost": "\(options.passwordCost)"])
