@@ -191,7 +191,13 @@ private struct FuzzedCall: ~Copyable {
     private mutating func receive(_ bytes: [UInt8], from address: TransportAddress) {
         var bytes = bytes
         ours.receive(&bytes, from: address, to: Self.ourAddress, at: now)
-        guard takesPackets, let packet = ours.takePacket(&bytes) else { return }
+        guard takesPackets else { return }
+        if let (packet, bytes) = ours.takeConfirmedPacket() { forward(packet, bytes) }
+        guard let packet = ours.takePacket(&bytes) else { return }
+        forward(packet, bytes)
+    }
+
+    private mutating func forward(_ packet: ReceivedPacket, _ bytes: [UInt8]) {
         let payload = packet.header.payload(of: bytes.span.bytes).withUnsafeBytes { [UInt8]($0) }
         forward(packet.header.sequenceNumber, packet.header.timestamp, packet.header.marker, payload)
     }

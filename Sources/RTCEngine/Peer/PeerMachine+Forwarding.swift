@@ -2,7 +2,8 @@ public import RTCWire
 
 /// A media packet as it came, where packets are handed out: what it is and where it belongs. Its bytes are beside it:
 /// those that `RTPReceiver.setPacketHandler`'s handler gets, or the datagram that `PeerMachine.receive` was given,
-/// decrypted where they lay. The header's ranges are places in them.
+/// decrypted where they lay, or a copy that was kept (`PeerMachine.takeConfirmedPacket`). The header's ranges are
+/// places in them.
 public struct ReceivedPacket: Sendable, Equatable {
     public var transceiver: TransceiverID
     /// The layer's place among `ReceiveParameters.layers`; 0 without simulcast.
@@ -16,6 +17,8 @@ public struct ReceivedPacket: Sendable, Equatable {
     public var isRetransmission: Bool
     /// What a packet of redundancy carries; nil for any other, and for one that nobody can be sent.
     public var redundancy: RedundantSound?
+    /// The source has started over, and numbers its packets anew from this one on (RFC 3550 §A.1).
+    public var startsAnew: Bool
 }
 
 /// What has become of a packet to forward. But for `refused`, its number is used.
@@ -53,9 +56,15 @@ extension PeerMachine {
             guard let original = try? RTPHeader(parsing: datagram.span.bytes) else { return nil }
             header = original
         }
-        return ReceivedPacket(
-            transceiver: id, layer: layer, header: header, format: passed.format, sequence: passed.sequence,
-            isRetransmission: passed.isRetransmission, redundancy: passed.redundancy)
+        return ReceivedPacket(id, layer, passed, header)
+    }
+
+    /// A packet of an earlier datagram that goes before that of the last one, which has confirmed it: the first of
+    /// those that a source numbers anew is not believed alone (RFC 3550 §A.1). To be asked for before `takePacket`,
+    /// after each datagram; whoever does not ask loses that one packet.
+    public mutating func takeConfirmedPacket() -> (packet: ReceivedPacket, bytes: [UInt8])? {
+        guard let (id, layer, packet) = confirmed.take() else { return nil }
+        return (ReceivedPacket(id, layer, packet.passed, packet.passed.header), packet.bytes)
     }
 
     /// The identifiers of the header extensions of what comes in.
@@ -186,5 +195,13 @@ extension PeerMachine {
     public mutating func forgetRelation(on id: TransceiverID) {
         guard let place = senders.place(of: id) else { return }
         senders.entries[place].value?.stream.forgetRelation()
+    }
+}
+
+extension ReceivedPacket {
+    fileprivate init(_ transceiver: TransceiverID, _ layer: Int, _ passed: PassedPacket, _ header: RTPHeader) {
+        self.init(
+            transceiver: transceiver, layer: layer, header: header, format: passed.format, sequence: passed.sequence,
+            isRetransmission: passed.isRetransmission, redundancy: passed.redundancy, startsAnew: passed.startsAnew)
     }
 }

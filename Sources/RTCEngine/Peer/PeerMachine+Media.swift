@@ -169,6 +169,9 @@ extension PeerMachine {
         if let isOpen = receivers.entries[place].value?.stream?.isAmidPicture.take() { isAmidPicture = isOpen }
         if configuration.receivedUnit == .packets, let passed = receivers.entries[place].value?.stream?.passing.take() {
             received = (id, 0, passed)
+            if passed.followsConfirmed, let before = receivers.entries[place].value?.stream?.confirmed.take() {
+                confirmed = (id, 0, before)
+            }
         }
         drainReceiver(at: place)
         sendPackets(at: now)

@@ -214,15 +214,18 @@ extension PeerMachine {
         }
         var packets = PacketQueue()
         var passedOn: PassedPacket?
+        var before: ConfirmedPacket?
         swap(&packets, &self.packets)
         _ = simulcasts[id]?.withLayer(place) {
             $0.stream?.receive(header, packet.span.bytes, into: &packets, at: now)
             if let passed = $0.stream?.passing.take() {
                 passedOn = passed
+                if passed.followsConfirmed { before = $0.stream?.confirmed.take() }
             }
         }
         swap(&packets, &self.packets)
         if let passedOn { received = (id, place, passedOn) }
+        if let before { confirmed = (id, place, before) }
         drainLayers(id)
         sendPackets(at: now)
         return true

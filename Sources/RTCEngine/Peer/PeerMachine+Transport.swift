@@ -83,6 +83,7 @@ extension PeerMachine {
     ) {
         // One that was not taken was of another datagram.
         received = nil
+        if confirmed != nil { confirmed = nil }
         let kind = DatagramKind(datagram)
         if kind == .stun {
             ice.receive(datagram.span.bytes, from: remote, to: local, at: now)

@@ -46,6 +46,8 @@ public struct PeerMachine: ~Copyable {
     var demultiplexer = RTPDemultiplexer()
     /// The media packet of the datagram that came last, where packets are passed on.
     var received: (TransceiverID, layer: Int, PassedPacket)?
+    /// The one before it, where that is believed only now.
+    var confirmed: (TransceiverID, layer: Int, ConfirmedPacket)?
     var feedbackGenerator: TransportFeedbackGenerator?
     /// What senders want of the bitrate, where the application has said it.
     var bitrateLimits = TransceiverMap<SenderBitrateLimits>()

@@ -14,6 +14,17 @@ struct PassedPacket: Sendable, Equatable {
     var isRetransmission: Bool
     /// Of a packet of redundancy.
     var redundancy: RedundantSound?
+    /// It is the first of those that the source has numbered anew.
+    var startsAnew = false
+    /// The one before it is in `ReceiveStream.confirmed`.
+    var followsConfirmed = false
+}
+
+/// One that came before the packet in `ReceiveStream.passing`, and is believed because of it.
+struct ConfirmedPacket: Sendable, Equatable {
+    var passed: PassedPacket
+    /// Of the whole packet.
+    var bytes: [UInt8]
 }
 
 /// What a packet of redundancy carries (RFC 2198).
@@ -123,6 +134,11 @@ extension ReceiveStream {
         }
         if passed.header.marker { counters.framesReceived += 1 }
         passing = passed
+        if startsAnew {
+            passing?.startsAnew = true
+            startsAnew = false
+        }
+        if confirmed != nil { passing?.followsConfirmed = true }
     }
 }
 

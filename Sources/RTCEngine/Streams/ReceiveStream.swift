@@ -38,6 +38,12 @@ public struct ReceiveStream: Sendable {
     /// Where packets are passed on as they come: the one that has come, and which of the last ones have.
     var passing: PassedPacket?
     var passed = RecentSequences()
+    /// A packet that made a jump, until the next one says whether to believe it (RFC 3550 §A.1).
+    private var suspect: SuspectPacket?
+    /// One that is believed now, where packets are passed on: it goes before the one in `passing`.
+    var confirmed: ConfirmedPacket?
+    /// The next packet that is passed on is the first of those that the source has numbered anew.
+    var startsAnew = false
     /// The packet that has come was not the end of its picture; nil for sound, and once it has been taken.
     var isAmidPicture: Bool?
     /// Of one packet; kept for its storage.
@@ -101,11 +107,20 @@ public struct ReceiveStream: Sendable {
         if case .media(let format, _) = codec, format.isVideo, !header.payloadRange.isEmpty {
             isAmidPicture = !header.marker
         }
-        if configuration.unit == .packets {
-            pass(header, packet, codec, at: now)
-            wish.packetReceived()
-            return sendFeedback(into: &queue, at: now)
+        // Retransmissions have a source of their own.
+        let isOwn = header.ssrc == ssrc
+        if suspect != nil, isOwn { judgeSuspect(by: header) }
+        take(header, packet, codec, at: now)
+        if isOwn, record.isSuspecting {
+            suspect = SuspectPacket(bytes: packet.withUnsafeBytes { [UInt8]($0) }, arrivedAt: now)
         }
+        wish.packetReceived()
+        if configuration.unit == .frames { advance(at: now) }
+        sendFeedback(into: &queue, at: now)
+    }
+
+    private mutating func take(_ header: RTPHeader, _ packet: RawSpan, _ codec: ReceiveCodec?, at now: Instant) {
+        if configuration.unit == .packets { return pass(header, packet, codec, at: now) }
         switch codec {
         case .retransmission(let original):
             receiveRetransmission(header, packet: packet, payloadType: original, at: now)
@@ -122,9 +137,23 @@ public struct ReceiveStream: Sendable {
             counters.otherDropped += 1
             receiveMedia(header, payload: header.payload(of: packet), format: nil, clockRate: clockRate, at: now)
         }
-        wish.packetReceived()
-        advance(at: now)
-        sendFeedback(into: &queue, at: now)
+    }
+
+    /// RFC 3550 §A.1: where the next packet continues from the one that made a jump, the source has started over with
+    /// that one, which is received now. Else it is none of the stream's.
+    private mutating func judgeSuspect(by next: RTPHeader) {
+        guard let packet = suspect.take(), record.confirmsJump(next.sequenceNumber),
+            let header = try? RTPHeader(parsing: packet.bytes.span.bytes)
+        else { return }
+        record.believeJump()
+        // It is counted once more.
+        counters.otherDropped -= 1
+        counters.bytesReceived -= UInt64(header.payloadRange.count)
+        counters.headerBytesReceived -= UInt64(header.headerSize + header.paddingCount)
+        passing = nil
+        let codec = codec(of: header.payloadType)
+        take(header, packet.bytes.span.bytes, codec, at: packet.arrivedAt)
+        confirmed = passing.take().map { ConfirmedPacket(passed: $0, bytes: packet.bytes) }
     }
 
     private mutating func codec(of payloadType: UInt8) -> ReceiveCodec? {
@@ -211,6 +240,7 @@ public struct ReceiveStream: Sendable {
         nacks.removeAll()
         playout.reset()
         passed.reset()
+        startsAnew = true
         // A structure of dependencies, and what refers to it, is of one run.
         pendingDescriptors.removeAll()
         descriptors = DependencyDescriptorReader()
@@ -420,6 +450,12 @@ public struct ReceiveStream: Sendable {
         advance(at: now)
         sendFeedback(into: &queue, at: now)
     }
+}
+
+/// A packet that nothing has confirmed yet, whole.
+private struct SuspectPacket: Sendable {
+    var bytes: [UInt8]
+    var arrivedAt: Instant
 }
 
 extension ReceiveCodec {

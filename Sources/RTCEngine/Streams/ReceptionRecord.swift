@@ -10,7 +10,8 @@ struct ReceptionRecord: Sendable {
         case older(Int64)
         /// A jump: believed only when the next packet continues from there.
         case suspect
-        /// Two packets in a row agreed on a new place: the source has started over.
+        /// Two packets in a row agreed on a new place: the source has started over. Of the first of them where that was
+        /// kept (`believeJump`), else of the second.
         case restarted(Int64)
     }
 
@@ -57,7 +58,7 @@ struct ReceptionRecord: Sendable {
             return .newest(unwrapper.unwrap(sequenceNumber))
         }
         let value = unwrapper.peek(sequenceNumber)
-        if value > highest + Self.maximumDropout || value < highest - Self.maximumMisorder {
+        if Self.isJump(from: highest, to: value) {
             guard expectedAfterJump == sequenceNumber else {
                 expectedAfterJump = sequenceNumber &+ 1
                 return .suspect
@@ -70,6 +71,26 @@ struct ReceptionRecord: Sendable {
         received += 1
         _ = unwrapper.unwrap(sequenceNumber)
         return value > highest ? .newest(value) : .older(value)
+    }
+
+    private static func isJump(from highest: Int64, to value: Int64) -> Bool {
+        value > highest + maximumDropout || value < highest - maximumMisorder
+    }
+
+    /// Whether the packet that came last was suspect.
+    var isSuspecting: Bool { expectedAfterJump != nil }
+
+    /// Whether a packet, which has not been recorded yet, continues from a suspect one.
+    func confirmsJump(_ sequenceNumber: UInt16) -> Bool {
+        guard expectedAfterJump == sequenceNumber, let highest = unwrapper.highest else { return false }
+        return Self.isJump(from: highest, to: unwrapper.peek(sequenceNumber))
+    }
+
+    /// The jump has been confirmed: the suspect packet, which is recorded once more, begins the new place.
+    mutating func believeJump() {
+        guard let expectedAfterJump else { return }
+        self.expectedAfterJump = expectedAfterJump &- 1
+        packetsReceived -= 1
     }
 
     private mutating func start(_ sequenceNumber: UInt16) {

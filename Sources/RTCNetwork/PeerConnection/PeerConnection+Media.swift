@@ -201,9 +201,14 @@ extension PeerConnection {
         }
     }
 
-    /// Calls who takes packets, with the one in the datagram that the machine was given last.
+    /// Calls who takes packets, with the one in the datagram that the machine was given last, and before that with one
+    /// that it confirms.
     func handOutPacket(_ datagram: inout [UInt8]) {
-        guard configuration.receives == .packets, let packet = machine.takePacket(&datagram) else { return }
+        guard configuration.receives == .packets else { return }
+        if let (packet, bytes) = machine.takeConfirmedPacket() {
+            receivers[packet.transceiver]?.hand(packet, bytes.span.bytes)
+        }
+        guard let packet = machine.takePacket(&datagram) else { return }
         receivers[packet.transceiver]?.hand(packet, datagram.span.bytes)
     }
 

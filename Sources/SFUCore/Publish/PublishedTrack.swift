@@ -114,15 +114,17 @@ public struct PublishedTrack: ~Copyable, Sendable {
     /// - Parameter isMuted: nothing of it is to be heard or seen, now or later: it counts as padding, which takes the
     ///   places that subscribers' streams have kept for it.
     ///   - redundancy: what a packet of redundancy carries (RFC 2198).
+    ///   - startsAnew: whoever received it knows that the source numbers its packets anew from this one on; else a jump
+    ///     is believed when a second packet confirms it, and the first one is lost.
     /// - Returns: what forwarding sees of it, when it is kept; nil for a packet that was here before, that is older
     ///   than those that are kept, or that nobody can use.
     public mutating func receive(
         _ header: RTPHeader, _ packet: RawSpan, layer: Int, extensions: HeaderExtensionIDs, isMuted: Bool = false,
-        redundancy: RedundantSound? = nil, at now: Instant
+        redundancy: RedundantSound? = nil, startsAnew: Bool = false, at now: Instant
     ) -> PublishedPacket? {
         guard streams.indices.contains(layer) else { return nil }
         let highest = streams[layer].highest
-        guard let sequence = unwrap(header.sequenceNumber, of: header.ssrc, layer: layer),
+        guard let sequence = unwrap(header.sequenceNumber, of: header.ssrc, startsAnew: startsAnew, layer: layer),
             !streams[layer].history.contains(sequence)
         else { return nil }
         let isNewest = sequence > highest ?? .min
@@ -182,7 +184,7 @@ public struct PublishedTrack: ~Copyable, Sendable {
     }
 
     /// The sequence number without its wraps; nil for a jump that no second packet has confirmed.
-    private mutating func unwrap(_ number: UInt16, of ssrc: UInt32, layer: Int) -> Int64? {
+    private mutating func unwrap(_ number: UInt16, of ssrc: UInt32, startsAnew: Bool, layer: Int) -> Int64? {
         guard let highest = streams[layer].highest else {
             streams[layer].ssrc = ssrc
             streams[layer].highest = Int64(number) + 0x1_0000
@@ -193,6 +195,7 @@ public struct PublishedTrack: ~Copyable, Sendable {
             streams[layer].ssrc = ssrc
             return beginAnew(at: number, after: highest, layer: layer)
         }
+        if startsAnew { return beginAnew(at: number, after: highest, layer: layer) }
         let step = SequenceNumber.distance(from: UInt16(truncatingIfNeeded: highest), to: number)
         if step > Self.maximumDropout || step < -Self.maximumMisorder {
             guard streams[layer].expectedAfterJump == number else {

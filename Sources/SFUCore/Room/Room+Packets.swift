@@ -20,10 +20,18 @@ extension Room {
         guard let peer = peers[id] else { return }
         peer.machine.receive(&datagram, from: remote, to: local, at: now)
         peer.touch()
-        guard let packet = peer.machine.takePacket(&datagram),
-            let publication = peer.publication(on: packet.transceiver)
-        else { return }
-        let bytes = datagram.span.bytes
+        if let (packet, bytes) = peer.machine.takeConfirmedPacket() {
+            take(packet, bytes.span.bytes, from: peer, into: &outbox, at: now, sending: send)
+        }
+        guard let packet = peer.machine.takePacket(&datagram) else { return }
+        take(packet, datagram.span.bytes, from: peer, into: &outbox, at: now, sending: send)
+    }
+
+    private func take(
+        _ packet: ReceivedPacket, _ bytes: RawSpan, from peer: RoomPeer, into outbox: inout DatagramOutbox,
+        at now: Instant, sending send: (inout DatagramOutbox) -> Void
+    ) {
+        guard let publication = peer.publication(on: packet.transceiver) else { return }
         let descriptor = packet.header.extensionElement(
             peer.machine.receivedExtensions.dependencyDescriptor, in: bytes)
         // A structure changes how the packets before it would be understood.
@@ -79,7 +87,7 @@ extension Room {
         guard
             let published = publication.track.receive(
                 packet.header, bytes, layer: stream, extensions: ids, isMuted: publication.isMuted,
-                redundancy: packet.redundancy, at: now)
+                redundancy: packet.redundancy, startsAnew: packet.startsAnew, at: now)
         else {
             // What a later one had brought along has come itself after all: late, or because it was asked for.
             if publication.recovered > 0, publication.track.has(packet.header.sequenceNumber, layer: stream) {

@@ -91,6 +91,7 @@ private final class Forwarder {
         while var datagram = sender.pollTransmit() {
             if isLostBefore(datagram.bytes) { continue }
             ingress.receive(&datagram.bytes, from: Self.address(1), to: Self.address(2), at: now)
+            if let (packet, bytes) = ingress.takeConfirmedPacket() { forward(packet, bytes) }
             if let packet = ingress.takePacket(&datagram.bytes) { forward(packet, datagram.bytes) }
         }
         while var datagram = ingress.pollTransmit() {

@@ -1,6 +1,7 @@
-import RTCEngine
 import RTCWire
 import Testing
+
+@testable import RTCEngine
 
 /// One receive stream, packet by packet.
 @Suite struct ReceiveStreamTests {
@@ -363,6 +364,66 @@ import Testing
         script.packet(30_001, timestamp: 12_000, VP8.payload(isKeyFrame: false))
         script.packet(30_002, timestamp: 15_000, VP8.payload(isKeyFrame: true))
         #expect(script.frames() == [10, 5])
+    }
+
+    @Test func `of two packets in a row at a new place neither is lost`() {
+        var script = PacketScript()
+        script.picture(10, isKeyFrame: true)
+        script.picture(30_000, isKeyFrame: true)
+        #expect(script.frames() == [10])
+        #expect(script.stream.stats(at: script.now).packetsDiscarded == 1)
+        script.wait(.milliseconds(33))
+        script.picture(30_001)
+        script.picture(30_002)
+        #expect(script.frames() == [30_000, 30_001, 30_002])
+        // No key frame is asked for, and each packet is counted once.
+        #expect(script.feedback().isEmpty)
+        let stats = script.stream.stats(at: script.now)
+        #expect(stats.packetsReceived == 4)
+        #expect(stats.packetsDiscarded == 0)
+        #expect(stats.packetsLost == 0)
+        let sizes = [true, true, false, false].map { (isKeyFrame: Bool) -> Int in
+            VP8.payload(isKeyFrame: isKeyFrame).count
+        }
+        #expect(stats.bytesReceived == UInt64(sizes.reduce(0, +)))
+        #expect(stats.headerBytesReceived == UInt64(4 * RTPHeader.fixedSize))
+        let block = script.stream.reportBlock(at: script.now)
+        #expect(block?.cumulativeLost == 0)
+        #expect(block?.highestSequenceNumber == 30_002)
+    }
+
+    @Test func `a packet far away is let go when the next one does not continue from it`() {
+        var script = PacketScript()
+        script.picture(10, isKeyFrame: true)
+        script.picture(30_000, isKeyFrame: true)
+        script.picture(40_000, isKeyFrame: true)
+        script.picture(11)
+        script.picture(40_001)
+        script.picture(12)
+        #expect(script.frames() == [10, 11, 12])
+        #expect(script.stream.stats(at: script.now).packetsDiscarded == 3)
+    }
+
+    @Test func `what is passed on has both packets that begin a new place, the first one whole`() throws {
+        var script = PacketScript { $0.unit = .packets }
+        script.picture(10, isKeyFrame: true)
+        script.stream.passing = nil
+        script.picture(30_000, isKeyFrame: true)
+        #expect(script.stream.passing == nil)
+        #expect(script.stream.confirmed == nil)
+        script.picture(30_001)
+        let second = try #require(script.stream.passing)
+        let first = try #require(script.stream.confirmed)
+        #expect(first.passed.startsAnew)
+        #expect(second.followsConfirmed && !second.startsAnew)
+        #expect(second.sequence == first.passed.sequence + 1)
+        #expect(first.passed.header.sequenceNumber == 30_000)
+        #expect(Array(first.bytes[first.passed.header.payloadRange]) == VP8.payload(isKeyFrame: true))
+        script.stream.confirmed = nil
+        script.picture(30_002)
+        let third = try #require(script.stream.passing)
+        #expect(!third.followsConfirmed && !third.startsAnew)
+        #expect(script.stream.stats(at: script.now).keyFramesReceived == 2)
     }
 
     @Test func `a sender that jumps about cannot make the stream hold more than its bounds`() {

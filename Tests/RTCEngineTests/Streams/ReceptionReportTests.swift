@@ -27,7 +27,7 @@ import Testing
         var script = PacketScript(codecs: [96: .media(.opus)])
         for number in [10, 11, 13] as [UInt16] { script.packet(number, timestamp: 0, [1]) }
         #expect(script.stream.stats(at: script.now).packetsLost == 1)
-        // RFC 3550 §A.1: the second one is believed, and what is counted for reports begins with it.
+        // RFC 3550 §A.1: the second one confirms the first, and what is counted for reports begins there.
         for number in [30_000, 30_001, 30_003] as [UInt16] { script.packet(number, timestamp: 0, [1]) }
         #expect(script.stream.stats(at: script.now).packetsLost == 2)
         #expect(script.stream.reportBlock(at: script.now)?.cumulativeLost == 1)

@@ -235,6 +235,14 @@ import Testing
         #expect(peer.vp8(30_002, 4_000_000_000, key(901)) == ["101 @45000 key pid 3 tl0 1 k 1 t0."])
     }
 
+    @Test func `a publisher that is known to begin anew is followed from its first packet`() {
+        let peer = Subscriber()
+        #expect(peer.vp8(8, 0, key(2)) == ["100 @0 key pid 2 tl0 0 k 0 t0."])
+        peer.wait(.milliseconds(500))
+        let first = Packet.rtp(30_000, timestamp: 4_000_000_000, marker: true, key(901).bytes)
+        #expect(peer.publish(first, startsAnew: true) == ["101 @45000 key pid 3 tl0 1 k 1 t0."])
+    }
+
     @Test func `another source in a publication's place is followed from its first key frame, whatever its numbers`() {
         let peer = Subscriber()
         #expect(peer.vp8(1_000, 0, key(2)).count == 1)

@@ -122,6 +122,27 @@ import Testing
         #expect(inbound.packetsReceived == 6)
     }
 
+    @Test func `a publisher that numbers its packets anew is heard from the first one on`() throws {
+        let talk = try Talk()
+        talk.say(1...5)
+        talk.say(20_000...20_004)
+        // The first one alone says nothing, and nobody hears it before the second.
+        talk.say([40_000] as [UInt16])
+        #expect(talk.heard(by: talk.bob) == [1, 2, 3, 4, 5, 32, 33, 34, 35, 36])
+        talk.say([40_001] as [UInt16])
+        #expect(talk.heard(by: talk.bob).suffix(3) == [36, 64, 65])
+        let inbound = try #require(talk.bob.subscriber.stats(at: talk.company.now).inboundRTP.first)
+        #expect(inbound.packetsReceived == 12)
+        #expect(inbound.packetsLost == 0)
+    }
+
+    @Test func `a packet far away that nothing confirms is heard by nobody`() throws {
+        let talk = try Talk()
+        talk.say(1...5)
+        talk.say([20_000, 40_000, 6, 20_001, 7] as [UInt16])
+        #expect(talk.heard(by: talk.bob) == (1...7).map { UInt8($0) })
+    }
+
     @Test func `who comes while packets come together hears all of them, and so does everybody after a mute`() throws {
         let talk = try Talk()
         talk.say(1...5)

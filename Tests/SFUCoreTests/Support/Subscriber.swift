@@ -25,10 +25,11 @@ final class Subscriber {
     /// A packet comes from the publisher.
     ///
     /// - Returns: what went out, a line a packet.
-    func publish(_ bytes: [UInt8], layer: Int = 0) -> [String] {
+    func publish(_ bytes: [UInt8], layer: Int = 0, startsAnew: Bool = false) -> [String] {
         guard let header = try? RTPHeader(parsing: bytes.span.bytes),
             let packet = track.receive(
-                header, bytes.span.bytes, layer: layer, extensions: Packet.extensions, at: now)
+                header, bytes.span.bytes, layer: layer, extensions: Packet.extensions, startsAnew: startsAnew,
+                at: now)
         else { return [] }
         var lines: [String] = []
         if let out = forwarder.receive(packet, of: track, at: now) { lines.append(send(out, packet)) }
