@@ -110,9 +110,12 @@ public struct ReceiveStream: Sendable {
         // Retransmissions have a source of their own.
         let isOwn = header.ssrc == ssrc
         if suspect != nil, isOwn { judgeSuspect(by: header) }
+        let dropped = counters.otherDropped
         take(header, packet, codec, at: now)
         if isOwn, record.isSuspecting {
-            suspect = SuspectPacket(bytes: packet.withUnsafeBytes { [UInt8]($0) }, arrivedAt: now)
+            suspect = SuspectPacket(
+                bytes: packet.withUnsafeBytes { [UInt8]($0) }, arrivedAt: now,
+                dropped: counters.otherDropped - dropped)
         }
         wish.packetReceived()
         if configuration.unit == .frames { advance(at: now) }
@@ -145,13 +148,15 @@ public struct ReceiveStream: Sendable {
         guard let packet = suspect.take(), record.confirmsJump(next.sequenceNumber),
             let header = try? RTPHeader(parsing: packet.bytes.span.bytes)
         else { return }
+        let codec = codec(of: header.payloadType)
+        // What its payload type means may have been agreed upon since.
+        guard accepts(header, codec) else { return }
         record.believeJump()
         // It is counted once more.
-        counters.otherDropped -= 1
+        counters.otherDropped -= packet.dropped
         counters.bytesReceived -= UInt64(header.payloadRange.count)
         counters.headerBytesReceived -= UInt64(header.headerSize + header.paddingCount)
         passing = nil
-        let codec = codec(of: header.payloadType)
         take(header, packet.bytes.span.bytes, codec, at: packet.arrivedAt)
         confirmed = passing.take().map { ConfirmedPacket(passed: $0, bytes: packet.bytes) }
     }
@@ -456,6 +461,8 @@ public struct ReceiveStream: Sendable {
 private struct SuspectPacket: Sendable {
     var bytes: [UInt8]
     var arrivedAt: Instant
+    /// How often it was counted as dropped.
+    var dropped: UInt64
 }
 
 extension ReceiveCodec {

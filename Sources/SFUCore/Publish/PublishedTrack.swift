@@ -21,6 +21,8 @@ public struct PublishedTrack: ~Copyable, Sendable {
         var ssrc: UInt32?
         /// A jump is believed when the next packet continues from there (RFC 3550 §A.1).
         var expectedAfterJump: UInt16?
+        /// The source numbers its packets anew from here on, and none of them has been kept yet.
+        var startsAnewAt: UInt16?
 
         /// A packet has come that is newer than all before.
         mutating func noteMute(_ isMuted: Bool, at sequence: Int64) {
@@ -109,13 +111,19 @@ public struct PublishedTrack: ~Copyable, Sendable {
     /// It is heard or seen again.
     public mutating func unmute(at now: Instant) { bitrates.resume(at: now) }
 
+    /// Whoever received a packet that cannot be kept knows that the source numbers its packets anew from there on.
+    mutating func startsAnew(at number: UInt16, layer: Int) {
+        if streams.indices.contains(layer) { streams[layer].startsAnewAt = number }
+    }
+
     /// A plain packet of a stream has come, in whatever order, by retransmission or not.
     ///
     /// - Parameter isMuted: nothing of it is to be heard or seen, now or later: it counts as padding, which takes the
     ///   places that subscribers' streams have kept for it.
     ///   - redundancy: what a packet of redundancy carries (RFC 2198).
     ///   - startsAnew: whoever received it knows that the source numbers its packets anew from this one on; else a jump
-    ///     is believed when a second packet confirms it, and the first one is lost.
+    ///     is believed when a second packet confirms it, and the first one is lost. It was held back until the next
+    ///     one came, so where the track has been muted since the one before, it counts as sent while it was.
     /// - Returns: what forwarding sees of it, when it is kept; nil for a packet that was here before, that is older
     ///   than those that are kept, or that nobody can use.
     public mutating func receive(
@@ -127,6 +135,7 @@ public struct PublishedTrack: ~Copyable, Sendable {
         guard let sequence = unwrap(header.sequenceNumber, of: header.ssrc, startsAnew: startsAnew, layer: layer),
             !streams[layer].history.contains(sequence)
         else { return nil }
+        let isMuted = isMuted || startsAnew && (streams[layer].isMuted || streams[layer].wasMuted)
         let isNewest = sequence > highest ?? .min
         if isNewest { streams[layer].noteMute(isMuted, at: sequence) }
         // A retransmission may come when the track is no longer muted.
@@ -195,7 +204,9 @@ public struct PublishedTrack: ~Copyable, Sendable {
             streams[layer].ssrc = ssrc
             return beginAnew(at: number, after: highest, layer: layer)
         }
-        if startsAnew { return beginAnew(at: number, after: highest, layer: layer) }
+        if startsAnew || streams[layer].startsAnewAt.map({ isSoon(number, after: $0) }) ?? false {
+            return beginAnew(at: number, after: highest, layer: layer)
+        }
         let step = SequenceNumber.distance(from: UInt16(truncatingIfNeeded: highest), to: number)
         if step > Self.maximumDropout || step < -Self.maximumMisorder {
             guard streams[layer].expectedAfterJump == number else {
@@ -209,12 +220,17 @@ public struct PublishedTrack: ~Copyable, Sendable {
         return highest + Int64(step)
     }
 
+    private func isSoon(_ number: UInt16, after beginning: UInt16) -> Bool {
+        (0...Self.maximumDropout).contains(SequenceNumber.distance(from: beginning, to: number))
+    }
+
     /// A new beginning lies a whole cycle ahead, where nothing of before is.
     private mutating func beginAnew(at number: UInt16, after highest: Int64, layer: Int) -> Int64 {
         let cycle = (highest + 0x1_0000) & ~0xffff
         let sequence = cycle + 0x1_0000 + Int64(number)
         streams[layer].highest = sequence
         streams[layer].expectedAfterJump = nil
+        streams[layer].startsAnewAt = nil
         return sequence
     }
 

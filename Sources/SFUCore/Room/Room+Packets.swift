@@ -75,15 +75,16 @@ extension Room {
     private func keep(
         _ packet: ReceivedPacket, _ bytes: RawSpan, of publication: Publication, from peer: RoomPeer, at now: Instant
     ) {
+        let stream = publication.stream(ofReceivedLayer: packet.layer)
         // Subscribers have agreed on this one only.
         let format = packet.format ?? packet.redundancy?.format
         guard format == publication.description.format else {
             if let format, publication.codecChange.received(format, at: now) { tell(publication, sends: format) }
+            if packet.startsAnew { publication.track.startsAnew(at: packet.header.sequenceNumber, layer: stream) }
             return
         }
         publication.codecChange.receivedUsual()
         let ids = peer.machine.receivedExtensions
-        let stream = publication.stream(ofReceivedLayer: packet.layer)
         guard
             let published = publication.track.receive(
                 packet.header, bytes, layer: stream, extensions: ids, isMuted: publication.isMuted,

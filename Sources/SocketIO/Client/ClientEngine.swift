@@ -206,9 +206,9 @@ final class ClientEngine: @unchecked Sendable {
         timer?.task.cancel()
         timer = nil
         var ends: [EventLoopFuture<Void>] = []
+        let limit = TimeAmount(configuration.disconnectTimeout)
         if reason == .local, let handshake = session.handshake {
             let leaving = EngineIOPacket(.close)
-            let limit = TimeAmount(configuration.disconnectTimeout)
             if let webSocket { ends.append(webSocket.close(saying: leaving, within: limit)) }
             if let polling {
                 outbox.append(leaving)
@@ -218,10 +218,10 @@ final class ClientEngine: @unchecked Sendable {
                 ends.append(polling.close(saying: bodies, target: target, within: limit))
             }
         } else {
-            if let webSocket { ends.append(webSocket.close()) }
-            if let polling { ends.append(polling.close()) }
+            if let webSocket { ends.append(webSocket.close(within: limit)) }
+            if let polling { ends.append(polling.close(within: limit)) }
         }
-        if let probe { ends.append(probe.close()) }
+        if let probe { ends.append(probe.close(within: limit)) }
         (webSocket, probe, polling) = (nil, nil, nil)
         EventLoopFuture.andAllComplete(ends, on: loop).cascade(to: closePromise)
         report(self, .closed(reason))

@@ -65,10 +65,12 @@ final class HTTPClientConnection: @unchecked Sendable {
         }
     }
 
-    /// Closes the connection; a request under way fails.
-    func close() -> EventLoopFuture<Void> {
+    /// Closes the connection; a request under way fails. A server that does not answer the end of TLS holds nobody up
+    /// for longer than `limit`.
+    func close(within limit: TimeAmount = .seconds(3)) -> EventLoopFuture<Void> {
         isClosed = true
         guard let channel else { return loop.makeSucceededVoidFuture() }
+        channel.closeAtOnce(in: limit)
         channel.close(promise: nil)
         return channel.closeFuture
     }

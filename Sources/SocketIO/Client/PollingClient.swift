@@ -59,15 +59,16 @@ final class PollingClient: @unchecked Sendable {
     }
 
     /// Closes both connections at once; nothing is reported afterwards.
-    func close() -> EventLoopFuture<Void> {
+    func close(within limit: TimeAmount = .seconds(3)) -> EventLoopFuture<Void> {
         isClosed = true
-        return gets.close().and(posts.close()).map { _ in }
+        return gets.close(within: limit).and(posts.close(within: limit)).map { _ in }
     }
 
     /// Sends the last bodies, after the one that is under way, and closes. A server that does not answer holds nobody
     /// up for longer than `limit`.
     func close(saying bodies: [[UInt8]], target: String, within limit: TimeAmount) -> EventLoopFuture<Void> {
         isClosed = true
+        let deadline = NIODeadline.now() + limit
         let said = loop.makePromise(of: Void.self)
         let patience = loop.scheduleTask(in: limit) { said.succeed() }
         // Only now: the server takes a lost GET for the end of the session, and would not hear what we say.
@@ -76,7 +77,7 @@ final class PollingClient: @unchecked Sendable {
         }.whenComplete { _ in said.succeed() }
         return said.futureResult.flatMap {
             patience.cancel()
-            return self.close()
+            return self.close(within: max(.zero, deadline - .now()))
         }
     }
 }

@@ -91,7 +91,7 @@ final class WebSocketClient: @unchecked Sendable {
         isClosed = true
         answerTimer?.cancel()
         guard let channel else { return loop.makeSucceededVoidFuture() }
-        closeAtOnce(channel, in: limit)
+        channel.closeAtOnce(in: limit)
         guard wasOpen, channel.isActive else {
             channel.close(promise: nil)
             return channel.closeFuture
@@ -109,14 +109,8 @@ final class WebSocketClient: @unchecked Sendable {
         else { return close(within: limit) }
         isClosed = true
         handler.sayGoodbye(on: channel)
-        closeAtOnce(channel, in: limit)
+        channel.closeAtOnce(in: limit)
         return channel.closeFuture
-    }
-
-    /// Whatever is still waited for then: the connection is closed.
-    private func closeAtOnce(_ channel: any Channel, in limit: TimeAmount) {
-        let patience = loop.scheduleTask(in: limit) { channel.closeAtOnce() }
-        channel.closeFuture.whenComplete { _ in patience.cancel() }
     }
 
     fileprivate static func closeFrame(_ code: UInt16, _ channel: any Channel) -> ByteBuffer {
@@ -129,8 +123,14 @@ final class WebSocketClient: @unchecked Sendable {
 }
 
 extension Channel {
+    /// Whatever is still waited for after `limit`: the connection is closed then.
+    func closeAtOnce(in limit: TimeAmount) {
+        let patience = eventLoop.scheduleTask(in: limit) { self.closeAtOnce() }
+        closeFuture.whenComplete { _ in patience.cancel() }
+    }
+
     /// Without the peer's `close_notify`, for which `close` waits five seconds over TLS.
-    fileprivate func closeAtOnce() {
+    private func closeAtOnce() {
         guard let tls = try? pipeline.syncOperations.context(handlerType: NIOSSLClientHandler.self) else {
             return close(promise: nil)
         }

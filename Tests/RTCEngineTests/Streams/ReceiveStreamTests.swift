@@ -404,6 +404,16 @@ import Testing
         #expect(script.stream.stats(at: script.now).packetsDiscarded == 3)
     }
 
+    @Test func `a packet of no known type that begins a new place is discarded once`() {
+        var script = PacketScript()
+        script.picture(10, isKeyFrame: true)
+        script.picture(30_000, payloadType: 77)
+        script.picture(30_001, isKeyFrame: true)
+        script.picture(30_002)
+        #expect(script.frames() == [10, 30_001, 30_002])
+        #expect(script.stream.stats(at: script.now).packetsDiscarded == 1)
+    }
+
     @Test func `what is passed on has both packets that begin a new place, the first one whole`() throws {
         var script = PacketScript { $0.unit = .packets }
         script.picture(10, isKeyFrame: true)

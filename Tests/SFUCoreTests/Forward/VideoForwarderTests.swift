@@ -243,6 +243,35 @@ import Testing
         #expect(peer.publish(first, startsAnew: true) == ["101 @45000 key pid 3 tl0 1 k 1 t0."])
     }
 
+    @Test func `a publisher that is known to begin anew with a packet of no use is followed from the next one`() {
+        let peer = Subscriber()
+        #expect(peer.vp8(8, 0, key(2)) == ["100 @0 key pid 2 tl0 0 k 0 t0."])
+        peer.wait(.milliseconds(500))
+        peer.track.startsAnew(at: 30_000, layer: 0)
+        // One of before, which comes late, is still of before.
+        #expect(peer.vp8(7, 0, delta(1)) == [])
+        #expect(peer.track.highestSequence(of: 0) == 0x1_0000 + 8)
+        #expect(peer.vp8(30_001, 4_000_000_000, key(901)) == ["101 @45000 key pid 3 tl0 1 k 1 t0."])
+        #expect(peer.vp8(30_000, 4_000_000_000, delta(900)) == [])
+        #expect(peer.vp8(30_002, 4_000_003_000, delta(902)) == ["102 @48000 delta pid 4 tl0 1 k 1 t0."])
+    }
+
+    @Test func `what was held back while a track was muted is not seen after it`() {
+        let peer = Subscriber()
+        #expect(peer.vp8(8, 0, key(2)) == ["100 @0 key pid 2 tl0 0 k 0 t0."])
+        peer.track.mute()
+        peer.track.unmute(at: peer.now)
+        let held = Packet.rtp(30_000, timestamp: 4_000_000_000, marker: true, key(901).bytes)
+        _ = peer.publish(held, startsAnew: true)
+        #expect(
+            peer.track.packet(layer: 0, sequence: peer.track.highestSequence(of: 0) ?? 0, at: peer.now)?.isPadding
+                == true)
+        _ = peer.vp8(30_001, 4_000_003_000, key(902))
+        #expect(
+            peer.track.packet(layer: 0, sequence: peer.track.highestSequence(of: 0) ?? 0, at: peer.now)?.isPadding
+                == false)
+    }
+
     @Test func `another source in a publication's place is followed from its first key frame, whatever its numbers`() {
         let peer = Subscriber()
         #expect(peer.vp8(1_000, 0, key(2)).count == 1)

@@ -106,19 +106,11 @@ import Testing
         }
     }
 
-    private static func serverTLS() throws -> NIOSSLContext {
-        let certificate = try NIOSSLCertificate(bytes: Array(TestCertificates.selfSigned.utf8), format: .pem)
-        let key = try NIOSSLPrivateKey(bytes: Array(TestCertificates.key.utf8), format: .pem)
-        return try NIOSSLContext(
-            configuration: .makeServerConfiguration(
-                certificateChain: [.certificate(certificate)], privateKey: .privateKey(key)))
-    }
-
     @Test(arguments: ["ws", "wss"])
     func `a server that does not answer the goodbye holds nobody up, nor does one that is gone`(
         scheme: String
     ) async throws {
-        let context = try scheme == "wss" ? Self.serverTLS() : nil
+        let context = try scheme == "wss" ? TestCertificates.serverContext() : nil
         // A WebSocket that reads nothing: neither the goodbye nor, below it, the end of TLS.
         let upgrader = NIOWebSocketServerUpgrader(
             shouldUpgrade: { channel, _ in channel.eventLoop.makeSucceededFuture(HTTPHeaders()) },

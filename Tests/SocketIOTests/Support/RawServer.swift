@@ -1,10 +1,11 @@
 import NIOCore
 import NIOPosix
+import NIOSSL
 
 @testable import SocketIO
 
 /// A TCP server of a test: answers the first bytes of each connection with a fixed text, and closes. Or answers only
-/// the first connection, and is silent to all that follows.
+/// the first request, and is silent and deaf to all that follows.
 struct RawServer {
     let port: Int
     /// The bytes that came, as text, from all connections.
@@ -27,8 +28,12 @@ struct RawServer {
             let channel = context.channel
             requests.yield(String(buffer: unwrapInboundIn(data)))
             if let isFirst {
-                if isFirst.take() { context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: answer)), promise: nil) }
-                return
+                guard isFirst.take() else {
+                    // The end of TLS would be answered by itself.
+                    channel.setOption(.autoRead, value: false).whenFailure { _ in channel.close(promise: nil) }
+                    return
+                }
+                return context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: answer)), promise: nil)
             }
             context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: answer)))
                 .whenComplete { _ in channel.close(promise: nil) }
@@ -38,14 +43,20 @@ struct RawServer {
     }
 
     /// Runs `body` with a server that answers with `answer`; an empty one only closes.
+    ///
+    /// - Parameter context: for one that speaks TLS.
     static func run<Result>(
-        _ answer: String, once: Bool = false, _ body: (RawServer) async throws -> Result
+        _ answer: String, once: Bool = false, context: NIOSSLContext? = nil, _ body: (RawServer) async throws -> Result
     ) async throws -> Result {
         let isFirst = once ? OnceFlag() : nil
         let (requests, continuation) = AsyncStream.makeStream(of: String.self)
         let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .childChannelInitializer {
-                $0.pipeline.addHandler(Answerer(answer, isFirst: isFirst, requests: continuation))
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let pipeline = channel.pipeline.syncOperations
+                    if let context { try pipeline.addHandler(NIOSSLServerHandler(context: context)) }
+                    try pipeline.addHandler(Answerer(answer, isFirst: isFirst, requests: continuation))
+                }
             }
             .bind(host: "127.0.0.1", port: 0).get()
         do {

@@ -1,4 +1,5 @@
 import Foundation
+import NIOSSL
 import SocketIO
 
 /// PEM texts for tests only, valid for a hundred years; no machine trusts them.
@@ -48,6 +49,15 @@ enum TestCertificates {
         """
 
     /// Runs `body` with a directory that holds these files.
+    /// TLS of a server that shows the self-signed one.
+    static func serverContext() throws -> NIOSSLContext {
+        let certificate = try NIOSSLCertificate(bytes: Array(selfSigned.utf8), format: .pem)
+        let key = try NIOSSLPrivateKey(bytes: Array(key.utf8), format: .pem)
+        return try NIOSSLContext(
+            configuration: .makeServerConfiguration(
+                certificateChain: [.certificate(certificate)], privateKey: .privateKey(key)))
+    }
+
     static func withFiles<Result>(
         _ files: [String: String], _ body: (URL) async throws -> Result
     ) async throws -> Result {
