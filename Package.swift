@@ -243,9 +243,13 @@ let package = Package(
         .target(
             name: "AllocatorMeter", dependencies: ["CAllocator"], path: "Tests/AllocatorMeter",
             swiftSettings: swiftSettings),
+        // Whole calls on a virtual network, with their signaling, media and what has to hold of them.
+        .target(
+            name: "SimulatedCalls", dependencies: ["RTCEngine", "RTCWire", "RTCSecurity"], path: "Tests/SimulatedCalls",
+            swiftSettings: swiftSettings + optimized),
         tests(
-            "RTCEngineTests", ["RTCEngine", "RTCWire", "RTCSecurity", "CongestionLinks", "AllocatorMeter"],
-            settings: optimized),
+            "RTCEngineTests",
+            ["RTCEngine", "RTCWire", "RTCSecurity", "SimulatedCalls", "CongestionLinks", "AllocatorMeter"]),
         tests("RTCSecurityTests", ["RTCSecurity", "RTCEngine", "RTCWire", "COpenSSL"]),
         tests("MediaFilesTests", ["MediaFiles", "RTCEngine", "RTCWire"]),
         // Publishers, paths and receivers of pictures, for tests of one subscription and of whole rooms.

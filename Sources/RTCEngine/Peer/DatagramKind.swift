@@ -1,5 +1,5 @@
 /// Which protocol a datagram on a bundled transport belongs to, by its first byte (RFC 7983 §7).
-enum DatagramKind: Equatable {
+package enum DatagramKind: Equatable {
     case stun
     case dtls
     /// RTP and RTCP share the range; the second byte tells them apart (RFC 5761 §4).
@@ -8,7 +8,7 @@ enum DatagramKind: Equatable {
     /// ZRTP, TURN channel data, and whatever else may come: dropped.
     case unknown
 
-    init(_ datagram: borrowing [UInt8]) {
+    package init(_ datagram: borrowing [UInt8]) {
         guard let first = datagram.first else {
             self = .unknown
             return

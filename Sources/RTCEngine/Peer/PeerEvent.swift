@@ -46,4 +46,15 @@ public struct Transmit: Sendable {
     public var channel: ChannelDataHeader?
     /// To a TURN server over this stream, channel data with padding, instead of from a socket.
     public var stream: RelayStreamID?
+
+    package init(
+        bytes: [UInt8], from: TransportAddress, to: TransportAddress, channel: ChannelDataHeader? = nil,
+        stream: RelayStreamID? = nil
+    ) {
+        self.bytes = bytes
+        self.from = from
+        self.to = to
+        self.channel = channel
+        self.stream = stream
+    }
 }

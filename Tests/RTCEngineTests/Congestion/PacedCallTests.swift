@@ -2,6 +2,7 @@ import RTCWire
 import Testing
 
 @testable import RTCEngine
+@testable import SimulatedCalls
 
 /// Estimate and pacer in whole calls.
 @Suite struct PacedCallTests {

@@ -2,6 +2,8 @@ import RTCEngine
 import RTCWire
 import Testing
 
+@testable import SimulatedCalls
+
 /// What is used between the first pair that works and the nomination of one (RFC 8445 §12.1).
 @Suite struct ICEBeforeNominationTests {
     private static let roles: [ICERole] = [.controlling, .controlled]

@@ -2,6 +2,8 @@ import RTCEngine
 import RTCWire
 import Testing
 
+@testable import SimulatedCalls
+
 /// Two agents that meet without difficulties.
 @Suite struct ICEConnectTests {
     @Test(arguments: [true, false])

@@ -2,6 +2,8 @@ import RTCEngine
 import RTCWire
 import Testing
 
+@testable import SimulatedCalls
+
 /// What becomes of a pair after it was selected (RFC 7675).
 @Suite struct ICEConsentTests {
     private func connected(seed: UInt64 = 1) -> ICEDuet {

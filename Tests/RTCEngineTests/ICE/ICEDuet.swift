@@ -1,6 +1,8 @@
 import RTCEngine
 import RTCWire
 
+@testable import SimulatedCalls
+
 /// Two agents on a virtual network with a virtual signaling channel between them. A test sets it up, lets time pass
 /// and reads what happened; nothing in it waits.
 struct ICEDuet {

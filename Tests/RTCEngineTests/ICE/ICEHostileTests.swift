@@ -2,6 +2,8 @@ import RTCEngine
 import RTCWire
 import Testing
 
+@testable import SimulatedCalls
+
 /// Peers that change their mind late, answer twice, or tell too much.
 @Suite struct ICEHostileTests {
     @Test(arguments: [ICERole.controlling, .controlled])

@@ -2,6 +2,8 @@ import RTCEngine
 import RTCWire
 import Testing
 
+@testable import SimulatedCalls
+
 /// Addresses that come and go in the course of a connection.
 @Suite struct ICEInterfaceTests {
     private static let first = endpoint("192.0.2.1", 4_000)

@@ -2,6 +2,8 @@ import RTCEngine
 import RTCWire
 import Testing
 
+@testable import SimulatedCalls
+
 /// The lite role (RFC 8445 §2.5): answers, and no checks of its own.
 @Suite struct ICELiteTests {
     private static let aDay = Interval.milliseconds(24 * 3_600_000)

@@ -2,6 +2,8 @@ import RTCEngine
 import RTCWire
 import Testing
 
+@testable import SimulatedCalls
+
 /// Agents behind NATs, with a STUN server in the open.
 @Suite struct ICENATTests {
     private static let server = endpoint("203.0.113.53", 3_478)

@@ -2,6 +2,8 @@ import RTCEngine
 import RTCWire
 import Testing
 
+@testable import SimulatedCalls
+
 /// Whatever happens to an agent, in whatever order, some things hold.
 @Suite struct ICEPropertyTests {
     /// Plays random facts to one agent: honest and forged datagrams, candidates, restarts, roles, time.

@@ -2,6 +2,8 @@ import RTCEngine
 import RTCWire
 import Testing
 
+@testable import SimulatedCalls
+
 /// New credentials in the middle of a call (RFC 8445 §9, RFC 8839 §4.4.1.1.1).
 @Suite struct ICERestartTests {
     private func connected() -> ICEDuet {

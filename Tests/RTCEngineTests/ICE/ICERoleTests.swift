@@ -2,6 +2,8 @@ import RTCEngine
 import RTCWire
 import Testing
 
+@testable import SimulatedCalls
+
 /// Who decides, and what happens when both think that they do (RFC 8445 §7.3.1.1, §7.2.5.1).
 @Suite struct ICERoleTests {
     @Test(arguments: [ICERole.controlling, .controlled], 0..<20 as Range<UInt64>)

@@ -2,6 +2,7 @@ import RTCWire
 import Testing
 
 @testable import RTCEngine
+@testable import SimulatedCalls
 
 /// Candidates over TCP (RFC 6544), as dialogues. Connections are the owner's: the agent sees routes.
 @Suite struct ICEStreamTests {

@@ -2,6 +2,8 @@ import RTCEngine
 import RTCWire
 import Testing
 
+@testable import SimulatedCalls
+
 /// What an agent says to requests and responses, honest, stale and forged.
 @Suite struct ICEWireTests {
     @Test func `a check carries what RFC 8445 §7.1 asks for`() throws {

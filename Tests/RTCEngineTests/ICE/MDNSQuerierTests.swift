@@ -2,6 +2,8 @@ import RTCEngine
 import RTCWire
 import Testing
 
+@testable import SimulatedCalls
+
 /// Names instead of addresses (draft-ietf-mmusic-mdns-ice-candidates).
 @Suite struct MDNSQuerierTests {
     private static let name = "1f4712db-ea17-4bcf-a596-105139dfd8bf.local"

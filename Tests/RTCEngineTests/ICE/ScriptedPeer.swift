@@ -1,6 +1,8 @@
 import RTCEngine
 import RTCWire
 
+@testable import SimulatedCalls
+
 /// The other end of an agent, played by the test: it says exactly what it is told to, honest or not. Its agent
 /// lives without a network, so that a test reads as the dialogue on the wire.
 struct ScriptedPeer {

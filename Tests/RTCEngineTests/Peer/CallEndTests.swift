@@ -2,6 +2,7 @@ import RTCWire
 import Testing
 
 @testable import RTCEngine
+@testable import SimulatedCalls
 
 /// How calls end, in time and before their time.
 @Suite struct CallEndTests {

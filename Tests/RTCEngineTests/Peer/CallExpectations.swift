@@ -1,6 +1,7 @@
 import Testing
 
 @testable import RTCEngine
+@testable import SimulatedCalls
 
 extension CallSimulation {
     /// Lets time pass until both are connected, which has to happen.

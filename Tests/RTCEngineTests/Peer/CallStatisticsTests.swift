@@ -2,6 +2,7 @@ import RTCWire
 import Testing
 
 @testable import RTCEngine
+@testable import SimulatedCalls
 
 /// What a call tells about itself.
 @Suite struct CallStatisticsTests {

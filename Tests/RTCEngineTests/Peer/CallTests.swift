@@ -2,6 +2,7 @@ import RTCWire
 import Testing
 
 @testable import RTCEngine
+@testable import SimulatedCalls
 
 /// Whole calls between two peer connections: how they begin and how media flows.
 @Suite struct CallTests {

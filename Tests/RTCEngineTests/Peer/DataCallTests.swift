@@ -2,6 +2,7 @@ import RTCWire
 import Testing
 
 @testable import RTCEngine
+@testable import SimulatedCalls
 
 /// Data channels of whole peer connections: descriptions, ICE, DTLS, SCTP, with media and without.
 @Suite struct DataCallTests {

@@ -2,6 +2,7 @@ import RTCWire
 import Testing
 
 @testable import RTCEngine
+@testable import SimulatedCalls
 
 /// A sender and a receiver of frames, and between them a server with a connection to each that makes no frames: what
 /// comes on one leaves on the other.

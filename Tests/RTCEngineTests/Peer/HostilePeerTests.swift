@@ -2,6 +2,7 @@ import RTCWire
 import Testing
 
 @testable import RTCEngine
+@testable import SimulatedCalls
 
 /// A peer that has the keys and means no good: what it can make us do is bounded.
 @Suite struct HostilePeerTests {

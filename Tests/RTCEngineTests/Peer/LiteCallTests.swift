@@ -2,6 +2,7 @@ import RTCWire
 import Testing
 
 @testable import RTCEngine
+@testable import SimulatedCalls
 
 /// Calls between a client and a server whose agent is lite.
 @Suite struct LiteCallTests {

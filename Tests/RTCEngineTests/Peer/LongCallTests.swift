@@ -2,6 +2,7 @@ import RTCWire
 import Testing
 
 @testable import RTCEngine
+@testable import SimulatedCalls
 
 /// An hour of a call: what it costs does not grow.
 @Suite struct LongCallTests {

@@ -2,6 +2,7 @@ import RTCWire
 import Testing
 
 @testable import RTCEngine
+@testable import SimulatedCalls
 
 /// Calls over bad lines: what is lost is sent again or skipped, and never shown broken.
 @Suite struct LossyCallTests {

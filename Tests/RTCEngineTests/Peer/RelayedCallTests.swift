@@ -2,6 +2,7 @@ import RTCWire
 import Testing
 
 @testable import RTCEngine
+@testable import SimulatedCalls
 
 /// Calls through a TURN server, in virtual time.
 @Suite struct RelayedCallTests {

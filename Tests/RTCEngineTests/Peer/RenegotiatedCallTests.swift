@@ -2,6 +2,7 @@ import RTCWire
 import Testing
 
 @testable import RTCEngine
+@testable import SimulatedCalls
 @testable import RTCSecurity
 
 /// Calls that change while they go on.

@@ -2,6 +2,7 @@ import RTCWire
 import Testing
 
 @testable import RTCEngine
+@testable import SimulatedCalls
 
 /// Calls whose network fails or changes.
 @Suite struct RestartedCallTests {

@@ -2,6 +2,7 @@ import RTCWire
 import Testing
 
 @testable import RTCEngine
+@testable import SimulatedCalls
 
 /// Two peer connections joined by nothing but time: the left one sends layers, the right one is a server.
 final class SimulcastDuet {

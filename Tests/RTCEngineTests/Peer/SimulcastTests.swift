@@ -2,6 +2,7 @@ import RTCWire
 import Testing
 
 @testable import RTCEngine
+@testable import SimulatedCalls
 
 /// Layers of a picture on their way from who makes them to a server.
 @Suite struct SimulcastTests {

@@ -2,6 +2,7 @@ import RTCWire
 import Testing
 
 @testable import RTCEngine
+@testable import SimulatedCalls
 
 /// A report as W3C's dictionaries: what a call did, under the names that pages know.
 @Suite struct StatsMemberTests {

@@ -2,6 +2,7 @@ import RTCWire
 import Testing
 
 @testable import RTCEngine
+@testable import SimulatedCalls
 
 /// Datagrams of somebody who is neither a candidate of the peer's nor has shown the credential.
 @Suite struct StrangerTests {

@@ -2,6 +2,7 @@ import RTCWire
 import Testing
 
 @testable import RTCEngine
+@testable import SimulatedCalls
 
 /// Another ICE transport policy in the course of a call, in virtual time.
 @Suite struct TransportPolicyTests {

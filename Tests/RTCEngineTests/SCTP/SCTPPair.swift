@@ -1,6 +1,7 @@
 import RTCWire
 
 @testable import RTCEngine
+@testable import SimulatedCalls
 
 /// Two associations, the link between them, and virtual time. The same seed gives the same run.
 struct SCTPPair {

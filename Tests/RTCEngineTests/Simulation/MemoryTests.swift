@@ -3,6 +3,7 @@ import Glibc
 import Testing
 
 @testable import RTCEngine
+@testable import SimulatedCalls
 
 /// Calls leave nothing behind: measured at the allocator, each test in a process of its own where nothing else
 /// allocates. Not under a sanitizer, which brings an allocator of its own.

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import RTCEngine
+@testable import SimulatedCalls
 
 /// A thousand random calls, and what has to hold in each of them (`CallInvariants`).
 ///

@@ -2,6 +2,8 @@ import RTCEngine
 import RTCWire
 import Testing
 
+@testable import SimulatedCalls
+
 /// The test bed itself: a simulation that lies is worse than none.
 @Suite struct VirtualNetworkTests {
     private let left = endpoint("192.0.2.1", 1)

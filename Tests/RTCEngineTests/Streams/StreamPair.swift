@@ -1,6 +1,8 @@
 import RTCEngine
 import RTCWire
 
+@testable import SimulatedCalls
+
 /// A send stream and a receive stream over two lossy links, driven in virtual time.
 struct StreamPair {
     static let ssrc: UInt32 = 0x1111_1111

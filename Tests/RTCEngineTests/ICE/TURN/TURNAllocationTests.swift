@@ -2,6 +2,7 @@ import RTCWire
 import Testing
 
 @testable import RTCEngine
+@testable import SimulatedCalls
 
 /// An allocation from its first request to its last (RFC 8656 §7, §8), with each error on the way.
 @Suite struct TURNAllocationTests {

@@ -2,6 +2,7 @@ import RTCWire
 import Testing
 
 @testable import RTCEngine
+@testable import SimulatedCalls
 
 /// A server that answers whatever it likes, right credentials or none.
 @Suite struct TURNHostileTests {

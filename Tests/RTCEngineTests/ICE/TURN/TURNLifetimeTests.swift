@@ -2,6 +2,7 @@ import RTCWire
 import Testing
 
 @testable import RTCEngine
+@testable import SimulatedCalls
 
 /// How an allocation is kept (RFC 8656 §8), moved (RFC 8016) and, with newer servers, protected (RFC 8489 §9.2).
 @Suite struct TURNLifetimeTests {

@@ -2,6 +2,7 @@ import RTCWire
 import Testing
 
 @testable import RTCEngine
+@testable import SimulatedCalls
 
 /// Permissions, channels and data of an allocation (RFC 8656 §9 to §12).
 @Suite struct TURNPeersTests {

@@ -2,6 +2,7 @@ import RTCWire
 import Testing
 
 @testable import RTCEngine
+@testable import SimulatedCalls
 
 /// Several servers, streams, redirections and renewals.
 @Suite struct TURNRelaysTests {

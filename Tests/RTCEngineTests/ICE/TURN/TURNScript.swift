@@ -2,6 +2,7 @@ import RTCWire
 import Testing
 
 @testable import RTCEngine
+@testable import SimulatedCalls
 
 /// A TURN server that a test writes out, answer by answer, for one allocation in virtual time.
 struct TURNScript {

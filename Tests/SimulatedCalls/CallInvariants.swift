@@ -1,6 +1,5 @@
+import RTCEngine
 import RTCWire
-
-@testable import RTCEngine
 
 /// What has to hold at every moment of every call, written once. The driver reports what it sees; what is wrong is
 /// kept as sentences.
@@ -45,14 +44,12 @@ struct CallInvariants {
 
     /// A call to the machine is over, and nothing of it has been taken out yet.
     mutating func called(_ machine: borrowing PeerMachine, _ side: CallSimulation.Side, at now: Instant) {
-        if machine.secure.isProtected { watches[side.rawValue].wasProtected = true }
+        if machine.isProtected { watches[side.rawValue].wasProtected = true }
         if now < watches[side.rawValue].now { note("time went back", side, at: now) }
         watches[side.rawValue].now = now
-        if !machine.packets.isEmpty { note("packets stay unsent in the queue", side, at: now) }
-        for receiver in machine.receivers.values {
-            guard let stream = receiver.stream, stream.heldPackets > Self.heldPacketsLimit else { continue }
-            note("\(stream.heldPackets) packets are held", side, at: now)
-        }
+        if machine.hasUnsentPackets { note("packets stay unsent in the queue", side, at: now) }
+        let held = machine.mostHeldPackets
+        if held > Self.heldPacketsLimit { note("\(held) packets are held", side, at: now) }
     }
 
     /// - Parameter isCarried: seen at the TURN server, where it may come after the end.
@@ -93,7 +90,7 @@ struct CallInvariants {
     private mutating func checkPrivacy(
         _ reason: String, _ machine: borrowing PeerMachine, _ side: CallSimulation.Side, at now: Instant
     ) {
-        let local = machine.ice.localParameters
+        let local = machine.localICEParameters
         let secrets = [local.usernameFragment, local.password]
         let hasAddress = reason.split(whereSeparator: { !"0123456789abcdefABCDEF.:".contains($0) })
             .contains { $0.count { ".:".contains($0) } > 1 && $0.contains(where: \.isHexDigit) }
@@ -124,14 +121,4 @@ struct CallInvariants {
 
 extension Instant {
     var seconds: Double { Interval(nanoseconds: nanoseconds).seconds }
-}
-
-extension PeerMachine {
-    /// Nothing is kept that a call has brought: streams with their histories and buffers, what waits to be sent, what
-    /// was sent, who sends what.
-    var holdsNoMedia: Bool {
-        senders.entries.isEmpty && receivers.entries.isEmpty && layerSenders.entries.isEmpty
-            && simulcasts.entries.isEmpty && packets.isEmpty && congestion.pacer.isEmpty && transmits.isEmpty
-            && sentPackets.isEmpty && received == nil && feedbackGenerator == nil
-    }
 }

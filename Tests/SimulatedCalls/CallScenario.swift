@@ -1,6 +1,5 @@
+import RTCEngine
 import RTCWire
-
-@testable import RTCEngine
 
 /// One random call: who is where, on what lines, with which media, and what happens to them. All of it follows from
 /// the seed.

@@ -1,6 +1,5 @@
+import RTCEngine
 import RTCWire
-
-@testable import RTCEngine
 
 /// What two applications say to each other on one channel: numbered messages both ways, all of which have to come.
 struct DataConversation {

@@ -1,6 +1,5 @@
+import RTCEngine
 import RTCWire
-
-@testable import RTCEngine
 
 /// Ready-made places for two people to call each other from.
 extension CallSimulation {

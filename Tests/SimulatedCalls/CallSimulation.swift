@@ -1,6 +1,5 @@
+import RTCEngine
 import RTCWire
-
-@testable import RTCEngine
 
 /// Two peer connections on a virtual network, with a virtual signaling channel and applications that send counted
 /// frames. A test sets it up, lets time pass and reads what happened; nothing in it waits, and a seed repeats it.
@@ -239,8 +238,8 @@ struct CallSimulation {
     private mutating func lookAtCarried() {
         for (datagram, at) in network.takeCarried() {
             for side in [Side.left, .right] {
-                if self[side].machine.ice.isOurs(datagram.destination) { invariants.arrived(datagram, at: side, at) }
-                if self[side].machine.ice.isOurs(datagram.source) {
+                if self[side].machine.isOurs(datagram.destination) { invariants.arrived(datagram, at: side, at) }
+                if self[side].machine.isOurs(datagram.source) {
                     let transmit = Transmit(
                         bytes: datagram.bytes, from: datagram.source, to: datagram.destination)
                     invariants.sends(transmit, side, isCarried: true, at: at)

@@ -1,6 +1,5 @@
+import RTCEngine
 import RTCWire
-
-@testable import RTCEngine
 
 /// How the signaling channel and the applications at its ends behave.
 struct VirtualSignaling {
@@ -69,7 +68,7 @@ extension CallSimulation {
         guard signaling.offersWhenNeeded else { return }
         // As an event loop would: after what is being done now.
         after(.zero) { call in
-            guard call[side].machine.signalingState == .stable, call[side].machine.negotiator.negotiationNeeded
+            guard call[side].machine.signalingState == .stable, call[side].machine.needsNegotiation
             else { return }
             call.offer(side)
         }
