@@ -1,3 +1,5 @@
+package import RTCWire
+
 /// What the simulation of calls (`Tests/SimulatedCalls`) looks at between two calls of the machine, to say that what
 /// always has to hold does hold. Nothing else reads it.
 extension PeerMachine {
