@@ -34,7 +34,7 @@ unit: ## Only the Swift tests, and two seconds of fuzzing for each parser
 	@Scripts/python-environment.sh
 	@Scripts/test.sh unit
 
-interop: ## Only the tests with peers that we did not write: browsers, aiortc, libdatachannel and others
+interop: ## Only the tests with peers that we did not write: browsers, aiortc, libdatachannel and others (COMBINATIONS=all)
 	@Scripts/install-packages.sh test
 	@Scripts/environments.sh
 	@Scripts/test.sh interop

@@ -22,6 +22,7 @@ from peers.livekit_service import call  # noqa: E402
 from peers.postgres import Postgres  # noqa: E402
 from peers.roost_peer import find_roost, start_server  # noqa: E402
 from peers.rooms_page import RoomsPage  # noqa: E402
+from support.combinations import choose  # noqa: E402
 from support.command import RoostProcesses  # noqa: E402
 from support.namespace import Namespace, Wire  # noqa: E402
 from support.places import needs_place, place  # noqa: E402
@@ -38,6 +39,19 @@ SEED_SERVER = Path(__file__).with_name("seed_server.py")
 def start_seed_server(namespace, *options):
     process = JSONProcess("seed server", namespace.command(sys.executable, SEED_SERVER, *options))
     return process, process.wait_for("listening")["port"]
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--all-combinations", action="store_true", help="run every combination of parameters of each test")
+
+
+def pytest_collection_modifyitems(config, items):
+    # Whoever names a test by its id wants that one.
+    if config.getoption("--all-combinations") or any("::" in argument for argument in config.args):
+        return
+    items[:], left = choose(items)
+    config.hook.pytest_deselected(items=left)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -49,6 +49,7 @@ WITH_BOTH_CODECS = [
 WITH_VP8 = ["roost-firefox", "firefox-roost", "firefox-chromium", "chromium-firefox"]
 
 
+@pytest.mark.combinations
 @pytest.mark.parametrize(
     "kinds, codec",
     [
@@ -72,6 +73,7 @@ SRTP_PROFILES = {
 }
 
 
+@pytest.mark.combinations
 @pytest.mark.parametrize("role", ["caller", "callee"])
 @pytest.mark.parametrize("kind, srtp", [*(("aiortc", srtp) for srtp in SRTP_PROFILES), ("roost", "cm"), ("roost", "gcm")])
 def test_a_peer_with_one_srtp_profile(kind, srtp, role, peers, namespace):

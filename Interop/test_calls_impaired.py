@@ -8,6 +8,7 @@ from peers.roost_peer import RoostPeer, start_server
 from support.call import hold_call
 
 
+@pytest.mark.combinations
 @pytest.mark.parametrize("codec", ["VP8", "H264"])
 @pytest.mark.parametrize("kinds", ["roost-roost", "roost-chromium", "chromium-roost", "roost-aiortc", "aiortc-roost"])
 def test_picture_and_sound_survive_loss_and_jitter(kinds, codec, wire, playwright, tmp_path):

@@ -30,6 +30,7 @@ def peers(namespace, browser, seed_server, tmp_path):
     return peer
 
 
+@pytest.mark.combinations
 @pytest.mark.parametrize("codec", ["VP8", "H264"])
 @pytest.mark.parametrize("kinds", ["chromium-chromium", "chromium-aiortc", "aiortc-chromium", "aiortc-aiortc"])
 def test_calls_over_the_seeds_server(kinds, codec, peers):

@@ -1,5 +1,6 @@
 """The checks themselves: a harness that cannot fail proves nothing."""
 
+import itertools
 import os
 import select
 import subprocess
@@ -7,12 +8,14 @@ import sys
 import time
 import uuid
 import wave
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from peers.roost_peer import read_tones
+from support.combinations import fewest
 from support.disclosure import Secrets
 from support.evidence import TONES, Evidence
 from support.namespace import Wire
@@ -271,6 +274,35 @@ def test_a_line_that_tells_nothing_is_no_fault(line):
 def test_who_says_nothing_proves_nothing():
     with pytest.raises(AssertionError, match="said nothing"):
         Secrets().check(Said())
+
+
+@pytest.mark.parametrize("sizes, most", [((12, 2), 12), ((3, 5), 5), ((2, 3, 2), 3), ((1,), 1), ((4,), 4)], ids=str)
+def test_the_fewest_combinations_bring_each_value_and_none_beside_the_same_one_always(sizes, most):
+    every = list(itertools.product(*[[(name, value) for value in range(size)] for name, size in enumerate(sizes)]))
+    chosen = [every[index] for index in fewest(every)]
+    assert len(chosen) == most
+    assert {value for one in chosen for value in one} == {value for one in every for value in one}
+    uses = Counter(value for one in chosen for value in one)
+    for name, size in enumerate(sizes):
+        counts = [uses[name, value] for value in range(size)]
+        assert max(counts) - min(counts) <= 1
+
+
+def test_all_combinations_run_where_they_are_asked_for():
+    file = "test_turn_server.py"
+
+    def collected(*arguments):
+        command = [sys.executable, "-m", "pytest", "-q", "--collect-only", "-p", "no:cacheprovider", *arguments]
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+        done = subprocess.run(command, cwd=Path(__file__).parent, env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return [line for line in done.stdout.splitlines() if "test_coturns_client_talks_to_itself[" in line]
+
+    few, every = collected(file), collected("--all-combinations", file)
+    assert len(few) == 5 and len(every) == 15 and set(few) < set(every)
+    # One that is asked for by its name is not left out.
+    left = min(set(every) - set(few))
+    assert collected(left) == [left]
 
 
 HOLDER = """

@@ -71,6 +71,7 @@ def test_whoever_comes_later_finds_what_is_there(sfu, room, mode):
     check_frames(bob)
 
 
+@pytest.mark.combinations
 @both_modes
 @pytest.mark.parametrize("who", ["ann", "bob"])
 @pytest.mark.parametrize("scenario", ["SIGNAL_RECONNECT", "FULL_RECONNECT"])

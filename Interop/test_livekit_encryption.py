@@ -26,6 +26,7 @@ def check_nothing_is_seen_or_heard(peer):
     assert len(tones) <= 1, f"{peer.identity} heard {tones}"
 
 
+@pytest.mark.combinations
 @both_modes
 @pytest.mark.parametrize("codec", ["VP8", "H264", "VP9"])
 def test_only_who_has_the_key_sees_and_hears(sfu, room, mode, codec):
@@ -66,6 +67,7 @@ LAYERED = {
 }
 
 
+@pytest.mark.combinations
 @both_modes
 @pytest.mark.parametrize(("codec", "layers"), LAYERED.values(), ids=LAYERED)
 def test_layers_are_told_apart_by_what_is_not_encrypted(sfu, room, mode, codec, layers):
@@ -84,6 +86,7 @@ def test_layers_are_told_apart_by_what_is_not_encrypted(sfu, room, mode, codec, 
     bob.check_picture(30)
 
 
+@pytest.mark.combinations
 @both_modes
 @pytest.mark.parametrize("scenario", ["SIGNAL_RECONNECT", "FULL_RECONNECT"])
 def test_it_is_still_encrypted_after_a_reconnect(sfu, room, mode, scenario):

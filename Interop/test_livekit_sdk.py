@@ -204,6 +204,7 @@ def test_streams_of_text_come_whole_and_with_what_is_said_of_them(sfu, room, mod
             digest=digest(text_of(seed, 50_000)))
 
 
+@pytest.mark.combinations
 @both_modes
 @pytest.mark.parametrize("codec", ["VP9", "H264", "AV1"])
 def test_other_codecs(sfu, room, codec, mode):
@@ -222,6 +223,7 @@ LAYERED = {
 }
 
 
+@pytest.mark.combinations
 @both_modes
 @pytest.mark.parametrize(("codec", "layers"), LAYERED.values(), ids=LAYERED)
 def test_a_subscriber_chooses_among_the_layers(sfu, room, mode, codec, layers):

@@ -98,6 +98,7 @@ def uclient(relay, *options, port=None):
     return *map(int, counts[-1]), said
 
 
+@pytest.mark.combinations
 @pytest.mark.parametrize("mode", [(), ("-s",), ("-c",), ("-G",), ("-D", "-c")], ids=lambda mode: " ".join(mode) or "-")
 @pytest.mark.parametrize("transport", ["udp", "tcp", "tls"])
 def test_coturns_client_talks_to_itself(transport, mode, start, certificate):

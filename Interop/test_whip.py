@@ -206,6 +206,7 @@ def test_a_player_says_what_it_wants(sfu, room, aiortc):
     player.check_sound(554)
 
 
+@pytest.mark.combinations
 @pytest.mark.parametrize("late", [False, True], ids=["at once", "after a path works"])
 @pytest.mark.parametrize("path", ["/whip", "/whep"])
 def test_new_paths_by_patch(sfu, room, chromium, path, late):

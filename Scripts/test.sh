@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs the tests. Usage: Scripts/test.sh [lint|unit|interop]; without an argument all of them.
 # INTEROP_WORKERS: how many processes run the interop tests (4: they wait as much as they reckon).
+# COMBINATIONS=all: of a test with several parameters every combination, and not only as many as bring each value once.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 what=${1:-all}
@@ -22,9 +23,9 @@ step() { # name, command…
 # what passes only then is named at the end: a fault to find, and no reason to lose a day's work. On a person's machine
 # the first failure counts.
 in_ci() { [ "${CI:-}" = true ]; }
-# Of random rooms, which are most of the engine tests' time, CI lives through three hundred of each kind: it has a time
+# Of random rooms, which are most of the engine tests' time, CI lives through a hundred of each kind: it has a time
 # limit, and builds everything from nothing first.
-if in_ci; then export ROOST_ROOM_SEEDS=${ROOST_ROOM_SEEDS:-300}; fi
+if in_ci; then export ROOST_ROOM_SEEDS=${ROOST_ROOM_SEEDS:-100}; fi
 limited() { # seconds, command: CI ends what hangs; a person presses Ctrl-C, which `timeout` would swallow
     if in_ci; then timeout -k 10 "$@"; else "${@:2}"; fi
 }
@@ -102,6 +103,7 @@ if [ "$what" = all ] || [ "$what" = interop ]; then
     export ROOST_EXAMPLES=${ROOST_EXAMPLES:-$PWD/.build/debug}
     step "build the Pion peer" Scripts/pion-peer.sh
     interop=(limited 2700 .venv/bin/python -m pytest -q Interop)
+    [ "${COMBINATIONS:-}" != all ] || interop+=(--all-combinations)
     step "interop tests" steady "interop tests" "${interop[@]}" -n "${INTEROP_WORKERS:-4}" -- \
         "${interop[@]}" --last-failed
 fi
