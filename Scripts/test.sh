@@ -52,6 +52,22 @@ build() { # products
     for product in "$@"; do swift build --product "$product" || return 1; done
 }
 
+[ -t 1 ] || export NO_COLOR=1
+swift_tests=(.build/debug/roostPackageTests.xctest --testing-library swift-testing)
+# What reckons in virtual time (a thousand calls, and calls of an hour) keeps every core busy and has no deadlines: it is
+# given the time that steps beside it leave, which have.
+engines='^(RTCWire|RTCEngine|SFUCore|LiveKitCore|MediaFiles|FuzzReplay)Tests\.'
+reckon() { limited 1800 nice -n 19 "${swift_tests[@]}" --filter "$engines" >.build/engine-tests.log 2>&1; }
+reckoned() {
+    local status=0
+    wait "$reckoning" || status=1
+    # Of what passed, how much it was.
+    if [ $status -eq 0 ]; then tail -n 1 .build/engine-tests.log; else cat .build/engine-tests.log; fi
+    return $status
+}
+# Nothing is left to run in the background when somebody presses Ctrl-C.
+trap 'trap - INT TERM; kill 0' INT TERM
+
 # Making them is mostly waiting, so it is done beside the first steps.
 if [ "$what" = all ]; then
     mkdir -p .build
@@ -74,6 +90,8 @@ if [ "$what" = all ] || [ "$what" = unit ]; then
     [ ${#failed[@]} -eq 0 ] || { echo "failed: ${failed[*]}"; exit 1; }
     # Packages of their own, which nothing else here builds.
     step "benchmarks" Scripts/check-benchmarks.sh
+    reckon &
+    reckoning=$!
     # The binary for the interop tests is built meanwhile: both have whole modules to compile, one core each.
     if [ "$what" = all ]; then
         env -u ROOST_STRICT swift build -c release --product roost >.build/release.log 2>&1 &
@@ -83,16 +101,13 @@ if [ "$what" = all ] || [ "$what" = unit ]; then
     step "fuzz" limited 1500 Fuzz/run.sh all 2
     # What is wrong with it is told where it is built to its end, below.
     [ "$what" != all ] || wait "$releasing"
-    # Engines run in virtual time and keep every core busy (a thousand calls, and calls of an hour), and tests of media
-    # files wait for ffmpeg. Tests with sockets and real peers have deadlines, so they do not run beside them.
-    engines='^(RTCWire|RTCEngine|SFUCore|LiveKitCore|RTCSecurity|MediaFiles|FuzzReplay)Tests\.'
-    step "engine tests" limited 900 swift test --skip-build --filter "$engines"
     # Each of these starts interpreters and browsers: one after the other, or starting up takes longer than the deadlines.
     peers='PythonClientTests|PythonServerTests|BrowserTests|CallRoomInteropTests'
-    swift_tests=(limited 900 swift test --skip-build --skip "$engines" --skip "$peers")
-    step "swift tests" steady "swift tests" "${swift_tests[@]}" -- "${swift_tests[@]}"
-    swift_tests=(limited 900 swift test --skip-build --no-parallel --filter "$peers")
-    step "swift tests with peers" steady "swift tests with peers" "${swift_tests[@]}" -- "${swift_tests[@]}"
+    tests=(limited 900 "${swift_tests[@]}" --skip "$engines" --skip "$peers")
+    step "swift tests" steady "swift tests" "${tests[@]}" -- "${tests[@]}"
+    tests=(limited 900 "${swift_tests[@]}" --no-parallel --filter "$peers")
+    step "swift tests with peers" steady "swift tests with peers" "${tests[@]}" -- "${tests[@]}"
+    [ "$what" = all ] || step "engine tests" reckoned
 fi
 if [ "$what" = all ] || [ "$what" = interop ]; then
     # The binary that `make run` builds: a fault of the optimizer is a fault of ours.
@@ -106,6 +121,7 @@ if [ "$what" = all ] || [ "$what" = interop ]; then
     [ "${COMBINATIONS:-}" != all ] || interop+=(--all-combinations)
     step "interop tests" steady "interop tests" "${interop[@]}" -n "${INTEROP_WORKERS:-4}" -- \
         "${interop[@]}" --last-failed
+    [ "$what" != all ] || step "engine tests" reckoned
 fi
 
 if [ ${#unsteady[@]} -gt 0 ]; then
