@@ -98,7 +98,7 @@ if [ "$what" = all ] || [ "$what" = unit ]; then
         releasing=$!
     fi
     # Every parser, for as long as one waits for in a test; `make fuzz` takes its time.
-    step "fuzz" limited 1500 Fuzz/run.sh all 2
+    step "fuzz" limited 1500 env FUZZ_OPTIMIZATION=-Onone Fuzz/run.sh all 2
     # What is wrong with it is told where it is built to its end, below.
     [ "$what" != all ] || wait "$releasing"
     # Each of these starts interpreters and browsers: one after the other, or starting up takes longer than the deadlines.
