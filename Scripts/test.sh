@@ -57,7 +57,7 @@ swift_tests=(.build/debug/roostPackageTests.xctest --testing-library swift-testi
 # What reckons in virtual time (a thousand calls, and calls of an hour) keeps every core busy and has no deadlines: it is
 # given the time that steps beside it leave, which have.
 engines='^(RTCWire|RTCEngine|SFUCore|LiveKitCore|MediaFiles|FuzzReplay)Tests\.'
-reckon() { limited 1800 nice -n 19 "${swift_tests[@]}" --filter "$engines" >.build/engine-tests.log 2>&1; }
+reckon() { limited 3000 nice -n 19 "${swift_tests[@]}" --filter "$engines" >.build/engine-tests.log 2>&1; }
 reckoned() {
     local status=0
     wait "$reckoning" || status=1
