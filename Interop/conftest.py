@@ -46,9 +46,11 @@ def pytest_addoption(parser):
         "--all-combinations", action="store_true", help="run every combination of parameters of each test")
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config, items):
-    # Whoever names a test by its id wants that one.
-    if config.getoption("--all-combinations") or any("::" in argument for argument in config.args):
+    # Whoever names a test by its id wants that one, and of those that failed each is wanted.
+    named = any("::" in argument for argument in config.args)
+    if named or config.getoption("--all-combinations") or config.getoption("lf", False):
         return
     items[:], left = choose(items)
     config.hook.pytest_deselected(items=left)

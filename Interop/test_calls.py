@@ -73,7 +73,7 @@ SRTP_PROFILES = {
 }
 
 
-@pytest.mark.combinations
+@pytest.mark.combinations(together=("kind", "srtp"))
 @pytest.mark.parametrize("role", ["caller", "callee"])
 @pytest.mark.parametrize("kind, srtp", [*(("aiortc", srtp) for srtp in SRTP_PROFILES), ("roost", "cm"), ("roost", "gcm")])
 def test_a_peer_with_one_srtp_profile(kind, srtp, role, peers, namespace):

@@ -288,21 +288,29 @@ def test_the_fewest_combinations_bring_each_value_and_none_beside_the_same_one_a
         assert max(counts) - min(counts) <= 1
 
 
+def collected(test, *arguments):
+    command = [sys.executable, "-m", "pytest", "-q", "--collect-only", "-p", "no:cacheprovider", *arguments]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    done = subprocess.run(command, cwd=Path(__file__).parent, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return [line for line in done.stdout.splitlines() if f"::{test}[" in line]
+
+
 def test_all_combinations_run_where_they_are_asked_for():
-    file = "test_turn_server.py"
-
-    def collected(*arguments):
-        command = [sys.executable, "-m", "pytest", "-q", "--collect-only", "-p", "no:cacheprovider", *arguments]
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-        done = subprocess.run(command, cwd=Path(__file__).parent, env=environment, capture_output=True, text=True)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return [line for line in done.stdout.splitlines() if "test_coturns_client_talks_to_itself[" in line]
-
-    few, every = collected(file), collected("--all-combinations", file)
+    test, file = "test_coturns_client_talks_to_itself", "test_turn_server.py"
+    few, every = collected(test, file), collected(test, "--all-combinations", file)
     assert len(few) == 5 and len(every) == 15 and set(few) < set(every)
-    # One that is asked for by its name is not left out.
+    # One that is asked for by its name is not left out, and of those that a word chooses as few as bring each value run.
     left = min(set(every) - set(few))
-    assert collected(left) == [left]
+    assert collected(test, left) == [left]
+    assert len(collected(test, file, "-k", f"{test} and tls")) == 5
+
+
+def test_values_that_belong_together_are_one():
+    test, file = "test_a_subscriber_chooses_among_the_layers", "test_livekit_sdk.py"
+    few, every = collected(test, file), collected(test, "--all-combinations", file)
+    kinds = {line.split("[")[1].rsplit("-", 1)[0] for line in every}
+    assert {line.split("[")[1].rsplit("-", 1)[0] for line in few} == kinds and len(few) == len(kinds) < len(every)
 
 
 HOLDER = """

@@ -67,7 +67,7 @@ LAYERED = {
 }
 
 
-@pytest.mark.combinations
+@pytest.mark.combinations(together=("codec", "layers"))
 @both_modes
 @pytest.mark.parametrize(("codec", "layers"), LAYERED.values(), ids=LAYERED)
 def test_layers_are_told_apart_by_what_is_not_encrypted(sfu, room, mode, codec, layers):

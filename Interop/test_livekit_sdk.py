@@ -221,7 +221,7 @@ LAYERED = {
 }
 
 
-@pytest.mark.combinations
+@pytest.mark.combinations(together=("codec", "layers"))
 @both_modes
 @pytest.mark.parametrize(("codec", "layers"), LAYERED.values(), ids=LAYERED)
 def test_a_subscriber_chooses_among_the_layers(sfu, room, mode, codec, layers):

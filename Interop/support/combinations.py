@@ -1,7 +1,8 @@
 """Which combinations of a test's parameters `make test` runs: as few as bring each value of each parameter once.
 
 A caller, a callee and a codec make twenty calls, and a fault is nearly always one value's, not one combination's: five calls show
-it. A test says `@pytest.mark.combinations` where the whole of them costs minutes; `make combinations` runs all.
+it. A test says `@pytest.mark.combinations` where the whole of them costs minutes, with `together=` and names of parameters
+whose values belong together; `make interop COMBINATIONS=all` runs every one.
 """
 
 from collections import Counter
@@ -26,14 +27,20 @@ def fewest(all_values):
     return sorted(chosen)
 
 
+def _values(item, together=()):
+    values = {name: str(value) for name, value in item.callspec.params.items()}
+    joint = tuple(values.pop(name) for name in together)
+    return [*values.items(), *([(together, joint)] if joint else [])]
+
+
 def choose(items):
     """Splits collected tests into those to run and those to leave."""
     groups = {}
     for item in items:
-        if item.get_closest_marker("combinations"):
-            groups.setdefault((item.path, item.originalname), []).append(item)
+        if marker := item.get_closest_marker("combinations"):
+            groups.setdefault((item.path, item.originalname), []).append((item, _values(item, **marker.kwargs)))
     left = set()
     for group in groups.values():
-        kept = fewest([[(name, str(value)) for name, value in item.callspec.params.items()] for item in group])
-        left.update(item.nodeid for index, item in enumerate(group) if index not in kept)
+        kept = fewest([values for _, values in group])
+        left.update(item.nodeid for index, (item, _) in enumerate(group) if index not in kept)
     return [item for item in items if item.nodeid not in left], [item for item in items if item.nodeid in left]

@@ -48,7 +48,6 @@ enum TestCertificates {
         -----END PRIVATE KEY-----
         """
 
-    /// Runs `body` with a directory that holds these files.
     /// TLS of a server that shows the self-signed one.
     static func serverContext() throws -> NIOSSLContext {
         let certificate = try NIOSSLCertificate(bytes: Array(selfSigned.utf8), format: .pem)
@@ -58,6 +57,7 @@ enum TestCertificates {
                 certificateChain: [.certificate(certificate)], privateKey: .privateKey(key)))
     }
 
+    /// Runs `body` with a directory that holds these files.
     static func withFiles<Result>(
         _ files: [String: String], _ body: (URL) async throws -> Result
     ) async throws -> Result {
