@@ -21,7 +21,7 @@ public struct PublishedTrack: ~Copyable, Sendable {
         var ssrc: UInt32?
         /// A jump is believed when the next packet continues from there (RFC 3550 §A.1).
         var expectedAfterJump: UInt16?
-        /// The source numbers its packets anew from here on, and none of them has been kept yet.
+        /// The source numbers its packets anew from about here on, and none of them has been kept yet.
         var startsAnewAt: UInt16?
 
         /// A packet has come that is newer than all before.
@@ -111,9 +111,13 @@ public struct PublishedTrack: ~Copyable, Sendable {
     /// It is heard or seen again.
     public mutating func unmute(at now: Instant) { bitrates.resume(at: now) }
 
-    /// Whoever received a packet that cannot be kept knows that the source numbers its packets anew from there on.
-    mutating func startsAnew(at number: UInt16, layer: Int) {
-        if streams.indices.contains(layer) { streams[layer].startsAnewAt = number }
+    /// A packet has come that cannot be kept, as one of another codec.
+    ///
+    /// - Parameter startsAnew: whoever received it knows that the source numbers its packets anew from this one on. The
+    ///   next one that is kept is known to be of those, however many are passed over before it.
+    mutating func passOver(_ number: UInt16, startsAnew: Bool, layer: Int) {
+        guard streams.indices.contains(layer), streams[layer].highest != nil else { return }
+        if startsAnew || continuesAnew(number, layer: layer) { streams[layer].startsAnewAt = number }
     }
 
     /// A plain packet of a stream has come, in whatever order, by retransmission or not.
@@ -204,7 +208,7 @@ public struct PublishedTrack: ~Copyable, Sendable {
             streams[layer].ssrc = ssrc
             return beginAnew(at: number, after: highest, layer: layer)
         }
-        if startsAnew || streams[layer].startsAnewAt.map({ isSoon(number, after: $0) }) ?? false {
+        if startsAnew || continuesAnew(number, layer: layer) {
             return beginAnew(at: number, after: highest, layer: layer)
         }
         let step = SequenceNumber.distance(from: UInt16(truncatingIfNeeded: highest), to: number)
@@ -217,11 +221,15 @@ public struct PublishedTrack: ~Copyable, Sendable {
         }
         streams[layer].highest = max(highest, highest + Int64(step))
         streams[layer].expectedAfterJump = nil
+        // It goes on as before after all; what comes late says nothing of that.
+        if step > 0 { streams[layer].startsAnewAt = nil }
         return highest + Int64(step)
     }
 
-    private func isSoon(_ number: UInt16, after beginning: UInt16) -> Bool {
-        (0...Self.maximumDropout).contains(SequenceNumber.distance(from: beginning, to: number))
+    /// Whether a number is one of those that began anew, of which none has been kept yet.
+    private func continuesAnew(_ number: UInt16, layer: Int) -> Bool {
+        guard let beginning = streams[layer].startsAnewAt else { return false }
+        return (0...Self.maximumDropout).contains(SequenceNumber.distance(from: beginning, to: number))
     }
 
     /// A new beginning lies a whole cycle ahead, where nothing of before is.

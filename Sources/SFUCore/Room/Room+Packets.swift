@@ -80,7 +80,7 @@ extension Room {
         let format = packet.format ?? packet.redundancy?.format
         guard format == publication.description.format else {
             if let format, publication.codecChange.received(format, at: now) { tell(publication, sends: format) }
-            if packet.startsAnew { publication.track.startsAnew(at: packet.header.sequenceNumber, layer: stream) }
+            publication.track.passOver(packet.header.sequenceNumber, startsAnew: packet.startsAnew, layer: stream)
             return
         }
         publication.codecChange.receivedUsual()
@@ -98,7 +98,7 @@ extension Room {
         }
         if !publication.hasBegun { began(publication) }
         if published.video.startsKeyFrame { publication.keyFrames[stream].keyFrameReceived() }
-        if !publication.isMuted, let speaker = publication.speaker,
+        if !publication.isMuted, !published.isPadding, let speaker = publication.speaker,
             let range = packet.header.extensionElement(ids.audioLevel, in: bytes),
             let level = bytes.byte(at: range.lowerBound)
         {

@@ -247,7 +247,7 @@ import Testing
         let peer = Subscriber()
         #expect(peer.vp8(8, 0, key(2)) == ["100 @0 key pid 2 tl0 0 k 0 t0."])
         peer.wait(.milliseconds(500))
-        peer.track.startsAnew(at: 30_000, layer: 0)
+        peer.track.passOver(30_000, startsAnew: true, layer: 0)
         // One of before, which comes late, is still of before.
         #expect(peer.vp8(7, 0, delta(1)) == [])
         let highest = peer.track.highestSequence(of: 0)
@@ -255,6 +255,32 @@ import Testing
         #expect(peer.vp8(30_001, 4_000_000_000, key(901)) == ["101 @45000 key pid 3 tl0 1 k 1 t0."])
         #expect(peer.vp8(30_000, 4_000_000_000, delta(900)) == [])
         #expect(peer.vp8(30_002, 4_000_003_000, delta(902)) == ["102 @48000 pid 4 tl0 1 k 1 t0."])
+    }
+
+    @Test func `however many of a new numbering are of no use, the first that is of use is followed`() {
+        let peer = Subscriber()
+        peer.track.passOver(7, startsAnew: true, layer: 0)
+        #expect(peer.vp8(8, 0, marker: false, key(2)) == ["100 @0 key pid 2 tl0 0 k 0 t0"])
+        #expect(peer.vp8(9, 0, delta(2)) == ["101 @0 pid 2 tl0 0 k 0 t0."])
+        peer.wait(.milliseconds(500))
+        // They come round to numbers near those of before.
+        for number in 20_000...65_000 as ClosedRange<UInt16> {
+            peer.track.passOver(number, startsAnew: number == 20_000, layer: 0)
+        }
+        let before = peer.track.highestSequence(of: 0) ?? 0
+        _ = peer.vp8(65_001, 4_000_000_000, key(901))
+        let after = peer.track.highestSequence(of: 0) ?? 0
+        #expect(after > before + 0x1_0000)
+    }
+
+    @Test func `a publisher that goes on as before is not taken for one that begins anew later`() {
+        let peer = Subscriber()
+        #expect(peer.vp8(8, 0, key(2)) == ["100 @0 key pid 2 tl0 0 k 0 t0."])
+        peer.track.passOver(1_000, startsAnew: true, layer: 0)
+        #expect(peer.vp8(9, 3_000, delta(3)) == ["101 @3000 pid 3 tl0 0 k 0 t0."])
+        for number in 10...1_001 as ClosedRange<UInt16> { _ = peer.vp8(number, UInt32(number) * 3_000, delta(4)) }
+        let highest = peer.track.highestSequence(of: 0)
+        #expect(highest == 66_537)
     }
 
     @Test func `what was held back while a track was muted is not seen after it`() {
