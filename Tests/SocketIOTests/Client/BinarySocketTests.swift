@@ -67,7 +67,7 @@ import Testing
     @Test(arguments: ["ws", "wss"])
     func `a server that takes the connection and says nothing is not waited for`(scheme: String) async throws {
         // It reads, and never answers.
-        try await RawServer.run("", once: true) { server in
+        try await RawServer.run(polls: []) { server in
             let place = "127.0.0.1:\(server.port)"
             let (socket, facts) = Self.connect("\(scheme)://\(place)", timeout: .milliseconds(200))
             #expect(await Self.end(of: facts) == .lost("no answer from \(place)"))

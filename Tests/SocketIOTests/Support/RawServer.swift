@@ -1,34 +1,43 @@
 import NIOCore
 import NIOPosix
 import NIOSSL
+import Synchronization
 
 @testable import SocketIO
 
-/// A TCP server of a test: answers the first bytes of each connection with a fixed text, and closes. Or answers only
-/// the first request, and is silent and deaf to all that follows.
+/// A TCP server of a test: answers the first bytes of each connection with a fixed text, and closes. Or answers the
+/// first GETs, and is silent and deaf to all else.
 struct RawServer {
     let port: Int
     /// The bytes that came, as text, from all connections.
     let requests: AsyncStream<String>
 
+    /// What is answered to one GET after the other, of whichever connection.
+    private final class Polls: Sendable {
+        private let left: Mutex<[String]>
+        init(_ answers: [String]) { left = Mutex(answers.reversed()) }
+        func next() -> String? { left.withLock { $0.popLast() } }
+    }
+
     private final class Answerer: ChannelInboundHandler, Sendable {
         typealias InboundIn = ByteBuffer
         typealias OutboundOut = ByteBuffer
         let answer: String
-        let isFirst: OnceFlag?
+        let polls: Polls?
         let requests: AsyncStream<String>.Continuation
 
-        init(_ answer: String, isFirst: OnceFlag?, requests: AsyncStream<String>.Continuation) {
+        init(_ answer: String, polls: Polls?, requests: AsyncStream<String>.Continuation) {
             self.answer = answer
-            self.isFirst = isFirst
+            self.polls = polls
             self.requests = requests
         }
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             let channel = context.channel
-            requests.yield(String(buffer: unwrapInboundIn(data)))
-            if let isFirst {
-                guard isFirst.take() else {
+            let request = String(buffer: unwrapInboundIn(data))
+            requests.yield(request)
+            if let polls {
+                guard request.hasPrefix("GET"), let answer = polls.next() else {
                     // The end of TLS would be answered by itself.
                     channel.setOption(.autoRead, value: false).whenFailure { _ in channel.close(promise: nil) }
                     return
@@ -44,18 +53,21 @@ struct RawServer {
 
     /// Runs `body` with a server that answers with `answer`; an empty one only closes.
     ///
-    /// - Parameter context: for one that speaks TLS.
+    /// - Parameters:
+    ///   - polls: answers to the first GETs; whatever else comes has none.
+    ///   - context: for one that speaks TLS.
     static func run<Result>(
-        _ answer: String, once: Bool = false, context: NIOSSLContext? = nil, _ body: (RawServer) async throws -> Result
+        _ answer: String = "", polls: [String]? = nil, context: NIOSSLContext? = nil,
+        _ body: (RawServer) async throws -> Result
     ) async throws -> Result {
-        let isFirst = once ? OnceFlag() : nil
+        let answers = polls.map(Polls.init)
         let (requests, continuation) = AsyncStream.makeStream(of: String.self)
         let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations
                     if let context { try pipeline.addHandler(NIOSSLServerHandler(context: context)) }
-                    try pipeline.addHandler(Answerer(answer, isFirst: isFirst, requests: continuation))
+                    try pipeline.addHandler(Answerer(answer, polls: answers, requests: continuation))
                 }
             }
             .bind(host: "127.0.0.1", port: 0).get()
