@@ -25,6 +25,9 @@ let swiftSettings: [SwiftSetting] =
 let pictureLibraries = [("jpeglib.h", "JPEG", "jpeg"), ("png.h", "PNG", "png"), ("webp/decode.h", "WEBP", "webp")]
     .filter { FileManager.default.fileExists(atPath: "/usr/include/\($0.0)") }
 
+/// What seals and opens an AES-GCM packet in one call (`CPacketGCM`), where its header is: without it OpenSSL does.
+let hasMultiBufferCrypto = FileManager.default.fileExists(atPath: "/usr/include/intel-ipsec-mb.h")
+
 let nio: [Target.Dependency] = [
     .product(name: "NIOCore", package: "swift-nio"),
     .product(name: "NIOPosix", package: "swift-nio"),
@@ -117,6 +120,9 @@ let package = Package(
         .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
         .target(name: "CDatagram"),
         .target(name: "CPrefetch"),
+        .target(
+            name: "CPacketGCM", cSettings: hasMultiBufferCrypto ? [.define("CPACKETGCM_MULTIBUFFER")] : [],
+            linkerSettings: hasMultiBufferCrypto ? [.linkedLibrary("IPSec_MB")] : []),
         // Decoders of pictures, and a small picture of a large one.
         .target(
             name: "CPictures", cSettings: pictureLibraries.map { .define("CPICTURES_\($0.1)") },
@@ -125,7 +131,7 @@ let package = Package(
         // The WebRTC stack.
         library("RTCWire", settings: optimized),
         library("RTCEngine", ["RTCWire", "CPrefetch"], settings: optimized),
-        library("RTCSecurity", ["RTCEngine", "RTCWire", "COpenSSL"]),
+        library("RTCSecurity", ["RTCEngine", "RTCWire", "COpenSSL", "CPacketGCM"]),
         library("MediaFiles", ["RTCEngine", "RTCWire"]),
         library("RTCNetwork", ["RTCEngine", "RTCSecurity", "RTCWire", "MediaFiles", "CDatagram"]),
         library("TURNServer", ["RTCNetwork", "RTCEngine", "RTCSecurity", "RTCWire"], settings: optimized),

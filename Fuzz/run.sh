@@ -70,6 +70,7 @@ settings=(-swift-version 6 -wmo -parse-as-library -package-name roost
     -enable-upcoming-feature InternalImportsByDefault -enable-experimental-feature Lifetimes
     -Xcc -fmodule-map-file=Sources/COpenSSL/module.modulemap -Xcc -fmodule-map-file=Sources/CZlib/module.modulemap
     -Xcc -fmodule-map-file=Sources/CPrefetch/include/module.modulemap
+    -Xcc -fmodule-map-file=Sources/CPacketGCM/include/module.modulemap
     -I "$out")
 # Bodies that nobody inlines are not even looked at for an interface.
 for_interface=(-Xfrontend -experimental-skip-non-inlinable-function-bodies)
@@ -130,11 +131,15 @@ build() {
         sources "$name" | xargs -d '\n' swiftc "${options[@]}" -module-name "$name" \
             -emit-module -emit-module-path "$out/$name.swiftmodule"
     done
-    if [ ${#changed[@]} -eq 0 ] && [ -x "$out/fuzz" ]; then return; fi
+    if [ ${#changed[@]} -eq 0 ] && [ -x "$out/fuzz" ] && [ "$out/fuzz" -nt Sources/CPacketGCM/cpacketgcm.c ]; then return; fi
     rm -f "$out/fuzz"
     each compile "${changed[@]}"
     objects=("${modules[@]/#/$out/}")
-    swiftc -use-ld=lld -sanitize=fuzzer,address "${objects[@]/%/.o}" -lssl -lcrypto -lz -o "$out/fuzz"
+    local ciphers=() libraries=(-lssl -lcrypto -lz) # as Package.swift has it
+    if [ -f /usr/include/intel-ipsec-mb.h ]; then ciphers=(-DCPACKETGCM_MULTIBUFFER) libraries+=(-lIPSec_MB); fi
+    "$(dirname "$(readlink -f "$(command -v swiftc)")")/clang" -O2 -ISources/CPacketGCM/include "${ciphers[@]}" \
+        -c Sources/CPacketGCM/cpacketgcm.c -o "$out/cpacketgcm.o"
+    swiftc -use-ld=lld -sanitize=fuzzer,address "${objects[@]/%/.o}" "$out/cpacketgcm.o" "${libraries[@]}" -o "$out/fuzz"
 }
 
 fuzz() { # target, libFuzzer's arguments

@@ -8,7 +8,7 @@ import sys
 ALLOWED = {
     "RTCWire": set(),
     "RTCEngine": {"RTCWire", "CPrefetch"},
-    "RTCSecurity": {"RTCEngine", "RTCWire", "COpenSSL"},
+    "RTCSecurity": {"RTCEngine", "RTCWire", "COpenSSL", "CPacketGCM"},
     "MediaFiles": {"RTCEngine", "RTCWire"},
     "RTCNetwork": {"RTCEngine", "RTCSecurity", "RTCWire", "MediaFiles", "CDatagram"},
     "SFUCore": {"RTCEngine", "RTCWire"},

@@ -2,7 +2,7 @@ import COpenSSL
 import RTCEngine
 
 /// AEAD_AES_128_GCM and AEAD_AES_256_GCM (RFC 7714) over a kept EVP context: only the initialisation vector changes a
-/// packet.
+/// packet. For where `OneCallGCMCipher` cannot be had.
 struct GCMCipher: ~Copyable {
     private static let tagLength = 16
 
@@ -67,7 +67,9 @@ struct GCMCipher: ~Copyable {
         var written: Int32 = 0
         let header = UnsafePointer(base.assumingMemoryBound(to: UInt8.self))
         let context = self.context
-        let started = initialisationVector(layout).withBytes { EVP_CipherInit_ex(context, nil, nil, nil, $0, -1) == 1 }
+        let started = layout.gcmInitialisationVector(salt).withBytes { vector in
+            EVP_CipherInit_ex(context, nil, nil, nil, vector, -1) == 1
+        }
         guard started, EVP_CipherUpdate(context, nil, &written, header, Int32(layout.headerLength)) == 1 else {
             return false
         }
@@ -87,11 +89,6 @@ struct GCMCipher: ~Copyable {
         var written: Int32 = 0
         let body = (base + layout.headerLength).assumingMemoryBound(to: UInt8.self)
         return EVP_CipherUpdate(context, body, &written, UnsafePointer(body), Int32(layout.bodyLength)) == 1
-    }
-
-    /// RFC 7714 §8.1 and §9.1: 12 bytes of zeros(2), SSRC(4), index(6; SRTCP's 31 bits on the right), XOR salt.
-    private borrowing func initialisationVector(_ layout: PacketLayout) -> CipherBlock {
-        CipherBlock(high: UInt64(layout.ssrc) << 16 | layout.index >> 32, low: layout.index << 32) ^ salt
     }
 }
 

@@ -25,6 +25,13 @@ struct PacketLayout {
     }
 }
 
+extension PacketLayout {
+    /// RFC 7714 §8.1 and §9.1: 12 bytes of zeros(2), SSRC(4), index(6; SRTCP's 31 bits on the right), XOR salt.
+    func gcmInitialisationVector(_ salt: CipherBlock) -> CipherBlock {
+        CipherBlock(high: UInt64(ssrc) << 16 | index >> 32, low: index << 32) ^ salt
+    }
+}
+
 /// Which of the two packet kinds a cipher's keys are for.
 enum PacketKind {
     case rtp
@@ -37,17 +44,30 @@ enum CipherDirection: Int32 {
     case seal = 1
 }
 
+/// Who computes AES-GCM. Both write the same bytes.
+enum GCMLibrary: CaseIterable {
+    /// Intel's Multi-Buffer Crypto library where it is there and the processor has what it wants, else OpenSSL.
+    case best
+    case openSSL
+}
+
 /// The transform of one direction and kind, its key schedule made once.
 enum PacketCipher: ~Copyable {
+    case gcmInOneCall(OneCallGCMCipher)
     case gcm(GCMCipher)
     case counterMode(CounterModeCipher)
 
     init(
-        _ profile: SRTPProfile, kind: PacketKind, direction: CipherDirection, keys: SRTPSessionKeys
+        _ profile: SRTPProfile, kind: PacketKind, direction: CipherDirection, keys: SRTPSessionKeys,
+        by library: GCMLibrary = .best
     ) throws(SRTPError) {
         switch profile {
         case .aeadAES128GCM, .aeadAES256GCM:
-            self = .gcm(try GCMCipher(kind: kind, direction: direction, keys: keys))
+            if library == .best, let cipher = OneCallGCMCipher(kind: kind, keys: keys) {
+                self = .gcmInOneCall(cipher)
+            } else {
+                self = .gcm(try GCMCipher(kind: kind, direction: direction, keys: keys))
+            }
         case .aes128CMHMACSHA1_80:
             self = .counterMode(try CounterModeCipher(keys: keys))
         }
@@ -55,14 +75,16 @@ enum PacketCipher: ~Copyable {
 
     borrowing func prefetch() {
         switch self {
+        case .gcmInOneCall(let cipher): cipher.prefetch()
         case .gcm(let cipher): cipher.prefetch()
         case .counterMode(let cipher): cipher.prefetch()
         }
     }
 
-    /// Encrypts the body in place and writes the tag. False when OpenSSL fails.
+    /// Encrypts the body in place and writes the tag. False when the library fails.
     borrowing func seal(_ packet: UnsafeMutableRawBufferPointer, _ layout: PacketLayout) -> Bool {
         switch self {
+        case .gcmInOneCall(let cipher): cipher.seal(packet, layout)
         case .gcm(let cipher): cipher.seal(packet, layout)
         case .counterMode(let cipher): cipher.seal(packet, layout)
         }
@@ -71,6 +93,7 @@ enum PacketCipher: ~Copyable {
     /// Checks the tag and decrypts the body in place. False when the tag is wrong.
     borrowing func open(_ packet: UnsafeMutableRawBufferPointer, _ layout: PacketLayout) -> Bool {
         switch self {
+        case .gcmInOneCall(let cipher): cipher.open(packet, layout)
         case .gcm(let cipher): cipher.open(packet, layout)
         case .counterMode(let cipher): cipher.open(packet, layout)
         }

@@ -1,7 +1,7 @@
 public import RTCEngine
 import RTCWire
 
-/// SRTP and SRTCP of one DTLS association (RFC 3711, RFC 7714), in place over OpenSSL's EVP ciphers.
+/// SRTP and SRTCP of one DTLS association (RFC 3711, RFC 7714), in place over the ciphers of `PacketCipher`.
 ///
 /// Each direction has one key schedule for RTP and one for RTCP, made here; a packet changes only the initialisation
 /// vector. Nothing is allocated for a packet of a known sender whose array has room for the tag.
@@ -42,14 +42,14 @@ public final class SRTPContext: SRTPPort {
     /// From session keys, as the test vectors of RFC 7714 give them.
     init(
         _ profile: SRTPProfile, localRTP: SRTPSessionKeys, localRTCP: SRTPSessionKeys, remoteRTP: SRTPSessionKeys,
-        remoteRTCP: SRTPSessionKeys
+        remoteRTCP: SRTPSessionKeys, by library: GCMLibrary = .best
     ) throws(SRTPError) {
         self.profile = profile
         self.tagLength = profile.tagLength
-        self.rtpSealer = try PacketCipher(profile, kind: .rtp, direction: .seal, keys: localRTP)
-        self.rtcpSealer = try PacketCipher(profile, kind: .rtcp, direction: .seal, keys: localRTCP)
-        self.rtpOpener = try PacketCipher(profile, kind: .rtp, direction: .open, keys: remoteRTP)
-        self.rtcpOpener = try PacketCipher(profile, kind: .rtcp, direction: .open, keys: remoteRTCP)
+        self.rtpSealer = try PacketCipher(profile, kind: .rtp, direction: .seal, keys: localRTP, by: library)
+        self.rtcpSealer = try PacketCipher(profile, kind: .rtcp, direction: .seal, keys: localRTCP, by: library)
+        self.rtpOpener = try PacketCipher(profile, kind: .rtp, direction: .open, keys: remoteRTP, by: library)
+        self.rtcpOpener = try PacketCipher(profile, kind: .rtcp, direction: .open, keys: remoteRTCP, by: library)
     }
 
     /// How many bytes a protected RTCP packet is longer than a plain one; RTP grows by four fewer.
