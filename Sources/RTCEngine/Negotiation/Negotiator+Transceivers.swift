@@ -139,6 +139,14 @@ extension Negotiator {
         transceivers.first { $0.id == id }
     }
 
+    /// Whether the first encoding of a transceiver is sent. Asked for each frame: the transceiver is not copied for it.
+    func sendsFirstEncoding(of id: TransceiverID) -> Bool {
+        for index in transceivers.indices where transceivers[index].id == id {
+            return transceivers[index].layers.isEmpty || transceivers[index].layers[0].encoding.isActive
+        }
+        return true
+    }
+
     /// The transceiver whose media section has a name.
     public func transceiver(mid: String) -> Transceiver? {
         transceivers.first { $0.mid == mid }

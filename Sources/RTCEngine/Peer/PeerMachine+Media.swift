@@ -15,7 +15,7 @@ extension PeerMachine {
         // A frame without a layer's name is of the first.
         if let first = firstLayer(of: id) { return try send(frame, layer: first, on: id, at: now) }
         // The peer took no layers: the one stream is the first's.
-        guard negotiator.transceiver(id)?.encodings.first?.isActive ?? true else { return }
+        guard negotiator.sendsFirstEncoding(of: id) else { return }
         guard secure.isProtected, ice.hasConsent else {
             senders.entries[place].value?.beginAnew()
             return
