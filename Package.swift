@@ -25,9 +25,6 @@ let swiftSettings: [SwiftSetting] =
 let pictureLibraries = [("jpeglib.h", "JPEG", "jpeg"), ("png.h", "PNG", "png"), ("webp/decode.h", "WEBP", "webp")]
     .filter { FileManager.default.fileExists(atPath: "/usr/include/\($0.0)") }
 
-/// What seals and opens an AES-GCM packet in one call (`CPacketGCM`), where its header is: without it OpenSSL does.
-let hasMultiBufferCrypto = FileManager.default.fileExists(atPath: "/usr/include/intel-ipsec-mb.h")
-
 let nio: [Target.Dependency] = [
     .product(name: "NIOCore", package: "swift-nio"),
     .product(name: "NIOPosix", package: "swift-nio"),
@@ -120,9 +117,7 @@ let package = Package(
         .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
         .target(name: "CDatagram"),
         .target(name: "CPrefetch"),
-        .target(
-            name: "CPacketGCM", cSettings: hasMultiBufferCrypto ? [.define("CPACKETGCM_MULTIBUFFER")] : [],
-            linkerSettings: hasMultiBufferCrypto ? [.linkedLibrary("IPSec_MB")] : []),
+        .target(name: "CPacketGCM"),
         // Decoders of pictures, and a small picture of a large one.
         .target(
             name: "CPictures", cSettings: pictureLibraries.map { .define("CPICTURES_\($0.1)") },

@@ -95,6 +95,7 @@ digest() { # of all that a module is made from
         for_module "$1" code
         sources "$1" | xargs -d '\n' sha256sum
         for name in $(imports "$1"); do sha256sum "$out/$name.swiftmodule"; done
+        [ "$1" != RTCSecurity ] || sha256sum Sources/CPacketGCM/include/*
     } | sha256sum
 }
 
@@ -135,11 +136,9 @@ build() {
     rm -f "$out/fuzz"
     each compile "${changed[@]}"
     objects=("${modules[@]/#/$out/}")
-    local ciphers=() libraries=(-lssl -lcrypto -lz) # as Package.swift has it
-    if [ -f /usr/include/intel-ipsec-mb.h ]; then ciphers=(-DCPACKETGCM_MULTIBUFFER) libraries+=(-lIPSec_MB); fi
-    "$(dirname "$(readlink -f "$(command -v swiftc)")")/clang" -O2 -ISources/CPacketGCM/include "${ciphers[@]}" \
+    "$(dirname "$(readlink -f "$(command -v swiftc)")")/clang" -O2 -g -fsanitize=address -ISources/CPacketGCM/include \
         -c Sources/CPacketGCM/cpacketgcm.c -o "$out/cpacketgcm.o"
-    swiftc -use-ld=lld -sanitize=fuzzer,address "${objects[@]/%/.o}" "$out/cpacketgcm.o" "${libraries[@]}" -o "$out/fuzz"
+    swiftc -use-ld=lld -sanitize=fuzzer,address "${objects[@]/%/.o}" "$out/cpacketgcm.o" -lssl -lcrypto -lz -o "$out/fuzz"
 }
 
 fuzz() { # target, libFuzzer's arguments

@@ -4,7 +4,7 @@
 set -euo pipefail
 
 run=(libssl-dev libpq-dev libsqlite3-dev pkg-config zlib1g-dev libjpeg62-turbo-dev libpng-dev libwebp-dev)
-# Seals media in half of OpenSSL's time; for the processors that Debian calls so, and not needed.
+# Seals media in two thirds of OpenSSL's time or less. Debian has it for these processors; it is not needed.
 [ "$(dpkg --print-architecture 2>/dev/null)" != amd64 ] || run+=(libipsec-mb-dev)
 demo=("${run[@]}" ffmpeg)
 gstreamer=(python3-gst-1.0 gir1.2-gst-plugins-base-1.0 gir1.2-gst-plugins-bad-1.0 gstreamer1.0-nice

@@ -1,37 +1,58 @@
-#define _DEFAULT_SOURCE
+#define _GNU_SOURCE
 #include "CPacketGCM.h"
 
-#ifdef CPACKETGCM_MULTIBUFFER
-
+// With the header of 1.0 or newer; before that other names were used.
+#if __has_include(<intel-ipsec-mb.h>)
 #include <intel-ipsec-mb.h>
+#if defined(IMB_VERSION_NUM) && IMB_VERSION_NUM >= 0x10000
+#define HAS_LIBRARY
+#endif
+#endif
+
+#ifdef HAS_LIBRARY
+
+#include <dlfcn.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { TAG = 16 };
 
 struct cpacketgcm_key {
-    struct gcm_key_data schedule; // first, for its alignment
     aes_gcm_enc_dec_t seal, open;
+    struct gcm_key_data schedule __attribute__((aligned(64)));
 };
 
 // The library's table of functions for this processor: made once, read by all, never freed.
-static IMB_MGR *functions;
+static const IMB_MGR *functions;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
+// Not linked: a program that was built beside the library runs where it is not.
 static void find_functions(void) {
-    const uint64_t wanted = IMB_FEATURE_AESNI | IMB_FEATURE_PCLMULQDQ;
-    IMB_MGR *manager = alloc_mb_mgr(0);
+    char name[40];
+    snprintf(name, sizeof name, "libIPSec_MB.so.%d", IMB_VERSION_NUM >> 16);
+    void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (!library) return;
+    unsigned (*version)(void) = (unsigned (*)(void))dlsym(library, "imb_get_version");
+    IMB_MGR *(*make)(uint64_t) = (IMB_MGR * (*)(uint64_t)) dlsym(library, "alloc_mb_mgr");
+    void (*release)(IMB_MGR *) = (void (*)(IMB_MGR *))dlsym(library, "free_mb_mgr");
+    void (*choose)(IMB_MGR *, IMB_ARCH *) = (void (*)(IMB_MGR *, IMB_ARCH *))dlsym(library, "init_mb_mgr_auto");
+    int (*fault)(IMB_MGR *) = (int (*)(IMB_MGR *))dlsym(library, "imb_get_errno");
+    // Versions of one name differ in the size of a schedule: 1.3's has 1,008 bytes, 1.4 writes 1,264 into it.
+    if (!version || !make || !release || !choose || !fault || version() >> 8 != IMB_VERSION_NUM >> 8) return;
+    IMB_MGR *manager = make(0);
     if (!manager) return;
+    // Without AES instructions the library would compute with tables, in times that depend on the key.
+    const uint64_t wanted = IMB_FEATURE_AESNI | IMB_FEATURE_PCLMULQDQ;
     if ((manager->features & wanted) == wanted) {
-        init_mb_mgr_auto(manager, NULL);
-        if (imb_get_errno(manager) == 0) {
+        choose(manager, NULL);
+        if (fault(manager) == 0) {
             functions = manager;
             return;
         }
     }
-    // Without AES instructions the library computes with tables, in times that depend on the key.
-    free_mb_mgr(manager);
+    release(manager);
 }
 
 cpacketgcm_key *cpacketgcm_key_make(const uint8_t *bytes, size_t length) {
@@ -59,6 +80,7 @@ void cpacketgcm_key_free(cpacketgcm_key *key) {
     free(key);
 }
 
+// The library refuses without a word: null pointers, tags of other lengths, bodies of 2^36 bytes. None of these comes here.
 void cpacketgcm_seal(
     const cpacketgcm_key *key, const uint8_t *vector, const uint8_t *header, size_t header_length, uint8_t *body,
     size_t body_length, uint8_t *tag) {

@@ -1,6 +1,7 @@
-// AES-GCM of one packet in one call, by Intel's Multi-Buffer Crypto library where it was there when this was compiled and the
-// processor has what it wants. No logic: a key's schedule, and the library's calls for it. Where it is not there no key can be
-// made, and RTCSecurity goes by OpenSSL (docs/decisions/0040-a-packet-is-sealed-in-one-call.md).
+// AES-GCM of one packet in one call, by Intel's Multi-Buffer Crypto library: where its header was there when this was compiled,
+// the library of the same version is there when it runs, and the processor has what it wants. No logic: a key's schedule, and the
+// library's calls for it. Elsewhere no key can be made, and RTCSecurity goes by OpenSSL
+// (docs/decisions/0040-a-packet-is-sealed-in-one-call.md).
 #ifndef ROOST_CPACKETGCM_H
 #define ROOST_CPACKETGCM_H
 
@@ -8,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// An expanded key, which no call changes. 64-byte aligned.
+/// An expanded key, which no call changes.
 typedef struct cpacketgcm_key cpacketgcm_key;
 
 /// The schedule of a key of 16 or 32 bytes. NULL without the library or without a processor for it, for other lengths, and

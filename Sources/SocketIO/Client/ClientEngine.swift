@@ -40,6 +40,7 @@ final class ClientEngine: @unchecked Sendable {
         }
     }
 
+    /// Of one that was never closed.
     deinit { closePromise.succeed() }
 
     /// Done when every connection is closed.
@@ -223,7 +224,8 @@ final class ClientEngine: @unchecked Sendable {
         }
         if let probe { ends.append(probe.close(within: limit)) }
         (webSocket, probe, polling) = (nil, nil, nil)
-        EventLoopFuture.andAllComplete(ends, on: loop).cascade(to: closePromise)
+        // Until then the engine is held: its owner has let go of it, and its end succeeds the promise, too.
+        EventLoopFuture.andAllComplete(ends, on: loop).whenComplete { _ in self.closePromise.succeed() }
         report(self, .closed(reason))
     }
 
