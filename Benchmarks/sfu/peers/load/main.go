@@ -81,7 +81,12 @@ func main() {
 			count = *publishers
 		}
 		var wait sync.WaitGroup
-		places := make(chan struct{}, *joining)
+		atOnce := *joining
+		if *meeting {
+			// Each is complete when it has the tracks of all others, which are published once those can hear, too.
+			atOnce = count
+		}
+		places := make(chan struct{}, atOnce)
 		for i := 0; i < count; i++ {
 			s := newSubscriber(tracksEach() * wantedPublishers())
 			everybody = append(everybody, s)
