@@ -36,7 +36,7 @@ var (
 	burst      = flag.Int("burst", 1, "video packets sent back to back")
 	audioRate  = flag.Float64("audio-rate", 50, "audio packets a second of each publisher")
 	audioSize  = flag.Int("audio-size", 100, "bytes of payload of an audio packet")
-	joining    = flag.Int("joining", 4, "subscribers that join at once")
+	joining    = flag.Int("joining", 4, "subscribers that join at once; of a meeting all do")
 	srtp       = flag.String("srtp", "", "gcm or cm: the only profile that is offered")
 	ownAddress = flag.String("address", "127.0.0.1", "the clients' own address")
 )
