@@ -124,6 +124,21 @@ def test_a_browser_publishes_layers_and_each_subscriber_has_one(sfu, room, chrom
     ann.wait_until("camera", lambda report: report["sizes"][-1][0] == 640, "the largest layer")
 
 
+def test_a_layer_that_a_browser_has_nothing_left_for_is_left(sfu, room, chromium):
+    """Of which it makes key frames alone, whichever layer it is asked for one of."""
+    ann = sfu.join(room, "ann")
+    page = chromium("/whip", "page", publish=660, layers=["f", "h", "q"])
+    ann.check_picture()
+    page.limit("f", 15_000)
+    ann.report("camera", fresh=True)
+    # Fifteen seconds; with a picture in a second and a half it would be minutes.
+    ann.check_picture(450)
+    widths = [width for width, _ in ann.report("camera")["sizes"]]
+    assert set(widths[90:]) == {320}, widths
+    page.limit("f", 1_000_000)
+    ann.wait_until("camera", lambda report: report["sizes"][-1][0] == 640, "the largest layer")
+
+
 @pytest.mark.parametrize("layers", [[], ["f", "h", "q"]], ids=["one", "layers"])
 def test_a_browser_goes_over_to_another_codec(sfu, room, aiortc, chromium, layers):
     """Without telling anybody: subscribers of two connections and of one, and a player, go on seeing it."""

@@ -143,6 +143,16 @@ async (mimeType) => {
 }
 """
 
+# One layer is to cost no more than this, in bits a second.
+LIMIT = """
+async ([rid, maxBitrate]) => {
+  const sender = session.connection.getSenders().find(({ track }) => track.kind === 'video');
+  const parameters = sender.getParameters();
+  parameters.encodings.find((encoding) => encoding.rid === rid).maxBitrate = maxBitrate;
+  await sender.setParameters(parameters);
+}
+"""
+
 # Whether that pair carries media both ways.
 ON_NEW_PATH = """
 async () => {
@@ -190,6 +200,9 @@ class ChromiumExchange:
 
     def encode(self, mime_type):
         self.page.evaluate(ENCODE, mime_type)
+
+    def limit(self, rid, bitrate):
+        self.page.evaluate(LIMIT, [rid, bitrate])
 
     def close(self):
         self.page.context.close()

@@ -168,10 +168,11 @@ public struct PublishedTrack: ~Copyable, Sendable {
         }
         if !published.isPadding {
             let earlier = Int(max(published.primaryOffset, 1)) - 1
+            let isSimulcast = streams.count > 1 && arrangement == .simulcast
             bitrates.receive(
                 bytes: packet.byteCount - earlier,
-                spatial: streams.count > 1 && arrangement == .simulcast ? layer : Int(published.video.spatialLayer),
-                temporal: Int(published.video.temporalLayer), at: now)
+                spatial: isSimulcast ? layer : Int(published.video.spatialLayer),
+                temporal: Int(published.video.temporalLayer), endsPicture: isSimulcast && header.marker, at: now)
             // A layer above: those who take the sound alone are not sent it.
             if earlier > 0 { bitrates.receive(bytes: earlier, spatial: 0, temporal: Self.redundancyLayer, at: now) }
         }

@@ -260,12 +260,18 @@ final class RoomCompany {
 
     /// A picture of each named layer (nil: of the only one); its last byte is its number, and before it stands its
     /// layer.
+    ///
+    /// - Parameters:
+    ///   - layers: the lowest first.
+    ///   - isLargestFirst: they leave in the other order.
     func picture(
-        _ number: Int, of person: Person, _ track: TransceiverID, layers: [String]? = nil, size: Int = 900
+        _ number: Int, of person: Person, _ track: TransceiverID, layers: [String]? = nil, size: Int = 900,
+        isLargestFirst: Bool = false
     ) throws {
         let isKeyFrame = person.wantsKeyFrame || number == 0
         person.wantsKeyFrame = false
-        for (layer, rid) in (layers ?? [""]).enumerated() {
+        let named = Array((layers ?? [""]).enumerated())
+        for (layer, rid) in isLargestFirst ? named.reversed() : named {
             let body = [UInt8](repeating: 1, count: size * (layer + 1)) + [UInt8(layer + 1), UInt8(number % 250 + 1)]
             let tag: [UInt8] = isKeyFrame ? [0x10, 0, 0, 0x9d, 0x01, 0x2a, 0x40, 0x01, 0xf0, 0x00] : [0x11, 0, 0]
             let frame = EncodedFrame(

@@ -66,6 +66,37 @@ import Testing
         #expect(company.qualities.contains { $0.quality == .medium })
     }
 
+    @Test func `a layer of which nothing comes but the key frames that another one was asked for is left`() throws {
+        let company = RoomCompany()
+        let ann = company.join("ann")
+        let bob = company.join("bob")
+        let camera = try company.publish(ann, .video, layers: Self.layers)
+        try company.subscribe(bob, to: camera.publication)
+        company.run(for: .seconds(Int64(1)))
+        var number = 0
+        /// As browsers' encoders have it: who is asked for a key frame of one layer makes one of each, the largest
+        /// first.
+        ///
+        /// - Parameter isFed: else there is nothing left for the largest layer beside those.
+        func film(_ pictures: Int, isFed: Bool) throws {
+            for _ in 0..<pictures {
+                let layers = isFed || ann.wantsKeyFrame ? Self.layers : Array(Self.layers.prefix(2))
+                try company.picture(number, of: ann, camera.track, layers: layers, isLargestFirst: true)
+                company.run(for: .milliseconds(33))
+                number += 1
+            }
+        }
+        try film(90, isFed: true)
+        #expect(bob.layers(of: camera.publication).last == 3)
+        try film(150, isFed: false)
+        #expect(bob.layers(of: camera.publication).suffix(60).allSatisfy { $0 == 2 })
+        try film(150, isFed: true)
+        #expect(bob.layers(of: camera.publication).last == 3)
+        let numbers = bob.numbers(of: camera.publication).map { Int($0) }
+        let steps = zip(numbers, numbers.dropFirst()).map { ($1 - $0 + 250) % 250 }
+        #expect(steps.allSatisfy { $0 < 45 }, "\(steps)")
+    }
+
     @Test func `the publisher is told at once when somebody wants more, and later when nobody does`() throws {
         let company = RoomCompany()
         let ann = company.join("ann")
