@@ -3,12 +3,14 @@
 import itertools
 import os
 import select
+import socket
 import subprocess
 import sys
 import time
 import uuid
 import wave
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +20,7 @@ from peers.roost_peer import read_tones
 from support.combinations import fewest
 from support.disclosure import Secrets
 from support.evidence import TONES, Evidence
-from support.namespace import Wire
+from support.namespace import Namespace, Wire
 from support.process import JSONProcess
 from support.waiting import PATIENCE, wait_until
 
@@ -168,19 +170,99 @@ def test_the_wire_carries_no_more_than_it_is_told_to():
     assert lost > 0.2 * carried
 
 
-def test_no_process_survives_the_tests_that_started_it():
+@pytest.fixture
+def network():
+    network = Namespace()
+    yield network
+    network.close()
+
+
+def test_connections_are_made_inside_a_namespace_and_fail_as_outside(network):
+    # At one port of the same address both inside and outside, so that only who is inside gets there.
+    with network.socket() as inside, socket.create_server(("127.0.0.1", 0)) as outside:
+        address = outside.getsockname()
+        with pytest.raises(ConnectionRefusedError):
+            network.connect(*address)
+        inside.bind(address)
+        inside.listen()
+        outside.setblocking(False)
+        with network.connect(*address) as connection:
+            with inside.accept()[0] as accepted:
+                assert accepted.getpeername() == connection.getsockname()
+                assert connection.gettimeout() is None
+        with pytest.raises(BlockingIOError):
+            outside.accept()
+    # There is no way out.
+    with pytest.raises(OSError, match="Network is unreachable"):
+        network.connect("198.51.100.1", 80)
+
+
+def test_threads_get_connections_of_their_own(network):
+    with network.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(100)
+        with ThreadPoolExecutor(20) as threads:
+            connections = list(threads.map(lambda _: network.connect(*listener.getsockname()), range(100)))
+        accepted = [listener.accept()[0] for _ in connections]
+        assert len({one.getpeername() for one in accepted} & {one.getsockname() for one in connections}) == 100
+        for one in connections + accepted:
+            one.close()
+
+
+@pytest.mark.parametrize("status, says", [("200 OK", None), ("404 Not Found", "404 b'hello'")])
+def test_an_answer_that_is_not_as_asked_is_told(network, status, says):
+    def answer():
+        with listener.accept()[0] as connection:
+            request = connection.recv(1000)
+            connection.sendall(f"HTTP/1.1 {status}\r\nContent-Length: 5\r\n\r\nhello".encode())
+            return request
+
+    with network.socket() as listener, ThreadPoolExecutor(1) as thread:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        request = thread.submit(answer)
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/metrics"
+        if says:
+            with pytest.raises(AssertionError, match=says):
+                network.fetch(url)
+        else:
+            assert network.fetch(url) == b"hello"
+        assert request.result(PATIENCE).startswith(b"GET /metrics HTTP/1.1\r\n")
+
+
+def test_what_makes_sockets_ends_with_its_namespace():
+    network = Namespace()
+    network.socket().close()
+    network.close()
+    assert network.holder.returncode == 0
+    with pytest.raises(OSError):
+        network.socket()
+
+
+# What is left when the tests are killed: the process that they say, once its command line has a word.
+STARTED = {
+    "a child": ("from support.process import JSONProcess; held = JSONProcess('child', ['sleep', '1000'])", "held.pid",
+                b"sleep"),
+    "a namespace": ("from support.namespace import Namespace; held = Namespace()", "held.holder.pid", b"sh"),
+    "a namespace that makes sockets": (
+        "from support.namespace import Namespace; held = Namespace(); held.socket()", "held.holder.pid",
+        sys.executable.encode()),
+}
+
+
+@pytest.mark.parametrize("start, pid, runs", STARTED.values(), ids=STARTED)
+def test_no_process_survives_the_tests_that_started_it(start, pid, runs):
     program = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
-        "from support.process import JSONProcess\n"
-        "child = JSONProcess('child', ['sleep', '1000'])\n"
-        "print(child.pid, flush=True); import time; time.sleep(1000)\n"
+        f"{start}\n"
+        f"print({pid}, flush=True); import time; time.sleep(1000)\n"
     )
     parent = subprocess.Popen(
         [sys.executable, "-c", program, str(Path(__file__).parent)], stdout=subprocess.PIPE, text=True
     )
     child = int(parent.stdout.readline())
     # What asks the kernel to end it with its parent runs before the command itself.
-    wait_until(lambda: Path(f"/proc/{child}/cmdline").read_bytes().startswith(b"sleep"), "the child runs")
+    wait_until(lambda: Path(f"/proc/{child}/cmdline").read_bytes().split(b"\0")[0] == runs, "the child runs")
     parent.kill()
     parent.wait()
     parent.stdout.close()

@@ -3,37 +3,19 @@
 import os
 import signal
 import subprocess
-import sys
 import time
 
+import aiohttp
 import pytest
 from livekit import api
 
 from peers.livekit_agents import PYTHON, BareWorker, Worker, ask, worker_token
 from peers.livekit_room import KEY, SECRET, Front, Participant, Server
-from peers.livekit_service import call
+from peers.livekit_service import call, from_inside
 from peers.roost_peer import find_roost
 from support.evidence import REPOSITORY
 from support.process import JSONProcess
 from support.waiting import wait_until
-
-# Run inside the namespace: the status of a WebSocket that is asked for, and of what is no WebSocket.
-KNOCK = """
-import asyncio, sys
-import aiohttp
-
-async def main(url, *tokens):
-    async with aiohttp.ClientSession() as session:
-        print((await session.get(url)).status)
-        for token in tokens:
-            try:
-                async with session.ws_connect(url, headers={"Authorization": "Bearer " + token} if token else {}):
-                    print(101)
-            except aiohttp.WSServerHandshakeError as error:
-                print(error.status)
-
-asyncio.run(main(*sys.argv[1:]))
-"""
 
 
 @pytest.fixture(scope="module")
@@ -276,10 +258,19 @@ def test_the_example_in_the_documents_works(sfu, room, tmp_path):
 
 
 def test_who_may_not_send_for_agents_or_be_a_worker_is_told_so(sfu, room):
-    tokens = ["", worker_token(room_join=True, room=room), worker_token(agent=True)]
-    done = subprocess.run(
-        sfu.namespace.command(sys.executable, "-c", KNOCK, f"{sfu.http}/agent", *tokens), capture_output=True, text=True)
-    assert done.stdout.split() == ["426", "401", "401", "101"], done.stderr
+    async def knock(session):
+        """The status of what is no WebSocket, and of those that are asked for."""
+        url = f"{sfu.http}/agent"
+        statuses = [(await session.get(url)).status]
+        for bearer in ("", worker_token(room_join=True, room=room), worker_token(agent=True)):
+            try:
+                async with session.ws_connect(url, headers={"Authorization": f"Bearer {bearer}"} if bearer else {}):
+                    statuses.append(101)
+            except aiohttp.WSServerHandshakeError as error:
+                statuses.append(error.status)
+        return statuses
+
+    assert from_inside(sfu.namespace, knock) == [426, 401, 401, 101]
     assert ask(sfu, "create_dispatch", {"room": room, "deployment": "a_b"})["code"] == "invalid_argument"
     assert ask(sfu, "list_dispatch", room)["code"] == "not_found"
     sfu.join(room, "ann")

@@ -4,7 +4,6 @@ other. The cluster is a second `roost serve`.
 
 import base64
 import hashlib
-import http.client
 import json
 import os
 import re
@@ -17,35 +16,13 @@ from livekit import api
 
 from peers.exchange_peers import AiortcExchange
 from peers.livekit_room import KEY, SECRET, Front, Server, token
-from peers.livekit_service import RECEIVER
+from peers.livekit_service import RECEIVER, ask_each, method_of
 from peers.roost_peer import find_roost, read_counters
 from peers.whip_client import ask
 from support.evidence import MEDIA, Evidence
 from support.namespace import Namespace
 from support.process import JSONProcess
 from support.waiting import PATIENCE, wait_until
-
-FREE_PORT = "import socket, sys; s = socket.socket(); s.bind((sys.argv[1], 0)); print(s.getsockname()[1])"
-
-# Run inside the namespace: calls of the room service by LiveKit's package, one after the other; their answers as JSON.
-CALLS = """
-import asyncio, json, sys
-from google.protobuf.json_format import MessageToDict, ParseDict
-from livekit import api
-
-async def main(url, key, secret, calls):
-    async with api.LiveKitAPI(url, key, secret) as livekit:
-        answers = []
-        for method, kind, fields in calls:
-            try:
-                answer = await getattr(livekit.room, method)(ParseDict(fields, getattr(api, kind)()))
-                answers.append(MessageToDict(answer, preserving_proto_field_name=True))
-            except api.TwirpError as error:
-                answers.append([error.code, error.status, error.message])
-        print(json.dumps(answers))
-
-asyncio.run(main(*sys.argv[1:4], json.loads(sys.argv[4])))
-"""
 
 # Run inside the namespace: says what is asked of it, and answers like a cluster that knows nobody.
 LISTENER = """
@@ -76,7 +53,9 @@ both_modes = pytest.mark.parametrize("mode", MODES.values(), ids=MODES)
 
 
 def free_port(namespace):
-    return int(namespace.run(sys.executable, "-c", FREE_PORT, namespace.address).stdout)
+    with namespace.socket() as taken:
+        taken.bind((namespace.address, 0))
+        return taken.getsockname()[1]
 
 
 @pytest.fixture(scope="module")
@@ -135,9 +114,7 @@ def own():
 def answered(server, method, path, body=None, **headers):
     """Status, the headers that mean something, and the body of a request from inside the namespace: of JSON what it says,
     else its bytes."""
-    connection = http.client.HTTPConnection(server.namespace.address, server.port, timeout=PATIENCE)
-    connection.sock = server.namespace.connect(server.namespace.address, server.port)
-    connection.sock.settimeout(PATIENCE)
+    connection = server.namespace.http(server.namespace.address, server.port)
     connection.request(method, path, body, {name.replace("_", "-"): value for name, value in headers.items()})
     response = connection.getresponse()
     told = {name.lower(): value for name, value in response.getheaders() if name.lower() not in ("date", "connection")}
@@ -152,12 +129,10 @@ def bearer(valid=600, **grants):
     return f"Bearer {made.to_jwt()}"
 
 
-def calls(server, *wanted, key=KEY, secret=SECRET):
-    command = server.namespace.command(
-        sys.executable, "-c", CALLS, server.http, key, secret, json.dumps(wanted))
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+def calls(server, *wanted, **keys):
+    """Of the room service by LiveKit's package, one after the other."""
+    answers = ask_each(server, *(method_of("room", *one) for one in wanted), **keys)
+    return [one["answer"] if "answer" in one else list(one.values()) for one in answers]
 
 
 # Clients

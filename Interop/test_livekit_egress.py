@@ -6,13 +6,13 @@ import datetime
 import json
 import signal
 import subprocess
-import sys
 
 import pytest
 from google.protobuf.json_format import MessageToDict, ParseDict
 from livekit import api
 from livekit.protocol import egress as egress_messages
 
+from peers import whip_client
 from peers.exchange_peers import ChromiumExchange
 from peers.livekit_room import KEY, SECRET, Server, token
 from peers.livekit_service import Webhooks, call, without_nothing
@@ -22,17 +22,6 @@ from support.process import JSONProcess
 from support.waiting import wait_until
 
 OVER = {"EGRESS_COMPLETE", "EGRESS_FAILED", "EGRESS_ABORTED", "EGRESS_LIMIT_REACHED"}
-
-# Run inside the namespace: a call without LiveKit's package, which adds the grants by itself.
-ASK = """
-import sys, urllib.error, urllib.request
-url, token, body = sys.argv[1:]
-request = urllib.request.Request(url, body.encode(), {"Content-Type": "application/json", "Authorization": token})
-try:
-    print(urllib.request.urlopen(request).read().decode())
-except urllib.error.HTTPError as error:
-    print(error.read().decode())
-"""
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +53,16 @@ class Service:
     def room(self, method, message, **fields):
         return call(self.server, "room", method, message, **fields)
 
+    def tracks(self, room):
+        people = self.room("list_participants", "ListParticipantsRequest", room=room)["answer"].get("participants", [])
+        return [track["sid"] for one in people for track in one.get("tracks", [])]
+
     def record(self, room, track, filepath=""):
+        """Once it is in the room: who publishes it knows its name a moment before that."""
+        wait_until(lambda: track in self.tracks(room), lambda: f"{track} is in the room: {self.tracks(room)}")
+        return self.start(room, track, filepath)
+
+    def start(self, room, track, filepath=""):
         return self.egress(
             "start_track_egress", "TrackEgressRequest", room_name=room, track_id=track, file={"filepath": filepath})
 
@@ -392,12 +390,11 @@ def test_the_recorder_needs_no_way_through_the_nat(namespace, tmp_path):
 
 
 def ask(server, method, body, **grants):
-    """By a token with these grants alone."""
+    """By a token with these grants alone, which LiveKit's package would add to by itself."""
     made = api.AccessToken(KEY, SECRET).with_grants(api.VideoGrants(**grants))
     made = made.with_ttl(datetime.timedelta(minutes=1)).to_jwt()
-    url = f"{server.http}/twirp/livekit.Egress/{method}"
-    return json.loads(
-        server.namespace.run(sys.executable, "-c", ASK, url, f"Bearer {made}", json.dumps(body)).stdout)
+    path, body = f"/twirp/livekit.Egress/{method}", json.dumps(body)
+    return json.loads(whip_client.ask(server, "POST", path, body, made, Content_Type="application/json").body)
 
 
 def test_what_is_refused_says_what_is_possible(sfu, service, room):
@@ -407,11 +404,11 @@ def test_what_is_refused_says_what_is_possible(sfu, service, room):
     assert "items" in ask(sfu, "ListEgress", {}, room_record=True)
     assert ask(sfu, "StartNothing", {}, room_record=True)["code"] == "bad_route"
 
-    assert service.record(room, "TR_x")["code"] == "not_found"
+    assert service.start(room, "TR_x")["code"] == "not_found"
     ann = sfu.join(room, "ann")
     ann.do("publish_audio")
     track = ann.wait_for("own_track", name="microphone")["sid"]
-    unknown = service.record(room, "TR_x")
+    unknown = service.start(room, "TR_x")
     assert (unknown["code"], unknown["message"]) == ("not_found", "track is not found")
     assert service.stop("EG_x")["code"] == "not_found"
 
@@ -446,7 +443,7 @@ def test_a_server_without_a_folder_records_nothing(namespace):
     service = Service(server)
     try:
         for refused in (
-            service.record("room", "TR_x"), service.record_room("room"), service.stop("EG_x"),
+            service.start("room", "TR_x"), service.record_room("room"), service.stop("EG_x"),
             service.egress("list_egress", "ListEgressRequest"),
             service.egress("start_room_composite_egress", "RoomCompositeEgressRequest", room_name="room"),
             service.room("create_room", "CreateRoomRequest", name="room", egress={"tracks": {}}),

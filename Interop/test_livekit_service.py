@@ -1,11 +1,10 @@
 """The room service and the webhooks of `roost serve` for LiveKit's own package for Python, with its SDK in the rooms."""
 
 import json
-import subprocess
-import sys
 import time
 
 import pytest
+from google.protobuf.json_format import MessageToDict, MessageToJson
 from livekit import api
 
 from peers.livekit_room import KEY, SECRET, Server
@@ -13,23 +12,6 @@ from peers.livekit_service import Webhooks, call, perform_rpc, without_nothing
 from support.namespace import Namespace
 from support.waiting import wait_until
 
-# Run inside the namespace: the answer in JSON, and what protobuf's own package makes of the same answer in bytes.
-BOTH_FORMS = """
-import json, sys, urllib.request
-from google.protobuf.json_format import MessageToDict
-from livekit import api
-
-url, token, method, kind, fields = sys.argv[1:]
-def ask(body, type):
-    headers = {"Content-Type": type, "Authorization": "Bearer " + token}
-    request = urllib.request.Request(f"{url}/twirp/livekit.RoomService/{method}", body, headers)
-    return urllib.request.urlopen(request).read()
-
-message = getattr(api, kind)()
-message.ParseFromString(ask(b"\\n" + bytes([len(fields)]) + fields.encode() if fields else b"", "application/protobuf"))
-expected = MessageToDict(message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True)
-print(json.dumps([json.loads(ask(json.dumps({"room": fields} if fields else {}).encode(), "application/json")), expected]))
-"""
 
 @pytest.fixture(scope="module")
 def hooks(namespace):
@@ -93,21 +75,26 @@ def test_participants_are_listed_changed_muted_and_removed(service, sfu, room):
 
 
 def test_json_is_what_protobuf_makes_of_it(sfu, room):
-    def both(method, kind, room=""):
-        grants = api.VideoGrants(room_admin=True, room_list=True, room=room)
-        token = api.AccessToken(KEY, SECRET).with_grants(grants).to_jwt()
-        command = sfu.namespace.command(sys.executable, "-c", BOTH_FORMS, sfu.http, token, method, kind, room)
-        done = subprocess.run(command, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout)
+    grants = api.VideoGrants(room_admin=True, room_list=True, room=room)
+    token = api.AccessToken(KEY, SECRET).with_grants(grants).to_jwt()
+
+    def fetch(method, body, form):
+        headers = {"Content-Type": f"application/{form}", "Authorization": f"Bearer {token}"}
+        return sfu.namespace.fetch(f"{sfu.http}/twirp/livekit.RoomService/{method}", body, headers)
+
+    def both(method, request, answer):
+        """The answer in JSON, and what protobuf's own package makes of the same answer in bytes."""
+        answer.ParseFromString(fetch(method, request.SerializeToString(), "protobuf"))
+        return json.loads(fetch(method, MessageToJson(request), "json")), MessageToDict(
+            answer, preserving_proto_field_name=True, always_print_fields_with_no_presence=True)
 
     ann, bob = sfu.join(room, "ann"), sfu.join(room, "bob")
     ann.publish()
     bob.check_picture(15)
-    ours, expected = both("ListParticipants", "ListParticipantsResponse", room)
+    ours, expected = both("ListParticipants", api.ListParticipantsRequest(room=room), api.ListParticipantsResponse())
     assert without_nothing(ours) == expected
     assert len(ours["participants"]) == 2 and any(one["tracks"] for one in ours["participants"])
-    ours, expected = both("ListRooms", "ListRoomsResponse")
+    ours, expected = both("ListRooms", api.ListRoomsRequest(), api.ListRoomsResponse())
     assert without_nothing(ours) == expected and len(ours["rooms"]) >= 1
 
 

@@ -11,6 +11,7 @@ import sys
 import pytest
 
 from peers.livekit_room import KEY, SECRET, token
+from peers.livekit_service import call
 from peers.roost_join import joined
 from peers.roost_peer import find_roost, read_counters, read_tones
 from support.evidence import MEDIA, Evidence
@@ -54,17 +55,6 @@ async def main():
         print(json.dumps({"event": "cut", "connections": len(cut)}), flush=True)
 
 asyncio.run(main())
-"""
-
-REMOVE = """
-import asyncio, sys
-from livekit import api
-
-async def main(url, key, secret, room, identity):
-    async with api.LiveKitAPI(url, key, secret) as livekit:
-        await livekit.room.remove_participant(api.RoomParticipantIdentity(room=room, identity=identity))
-
-asyncio.run(main(*sys.argv[1:]))
 """
 
 
@@ -276,8 +266,7 @@ def test_everything_is_published_again_in_a_new_session(sfu, room, join):
 
 def test_whoever_is_removed_is_told_and_ends(sfu, room, join):
     ann, bob = sfu.join(room, "ann"), join("bob")
-    done = sfu.namespace.run(sys.executable, "-c", REMOVE, sfu.http, KEY, SECRET, room, "bob")
-    assert done.returncode == 0, done.stderr
+    assert call(sfu, "room", "remove_participant", "RoomParticipantIdentity", room=room, identity="bob") == {"answer": {}}
     assert bob.wait_for("disconnected")["reason"] == "participant_removed"
     assert bob.wait() == 1
     assert "roost: We were removed from the room.\n" in bob.text

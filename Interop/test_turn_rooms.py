@@ -5,12 +5,11 @@ import base64
 import hashlib
 import hmac
 import re
-import sys
 import time
 
 import pytest
 
-from peers.livekit_room import FETCH, Server, token
+from peers.livekit_room import Server, token
 from peers.rooms_page import RoomsPage, all_in
 from peers.turn_server import Coturn
 from peers.whip_client import offer_to
@@ -96,7 +95,7 @@ def join_page(browser):
 
 
 def relay_metrics(server):
-    text = server.namespace.run(sys.executable, "-c", FETCH, f"{server.http}/metrics").stdout
+    text = server.namespace.fetch(f"{server.http}/metrics").decode()
     return {name: int(value) for name, value in re.findall(r"^roost_turn_(\S+) (\d+)$", text, re.MULTILINE)}
 
 

@@ -45,14 +45,11 @@ class Relay:
         return f"http://127.0.0.1:{self.page}"
 
     def metrics(self):
-        text = self.namespace.run(sys.executable, "-c", FETCH, f"{self.url}/metrics").stdout
+        text = self.namespace.fetch(f"{self.url}/metrics").decode()
         return {name: int(value) for name, value in re.findall(r"^(roost_turn\S*) (\d+)$", text, re.MULTILINE)}
 
     def wait_empty(self):
         wait_until(lambda: self.metrics()["roost_turn_allocations"] == 0, "all allocations are given back")
-
-
-FETCH = "import sys, urllib.request; print(urllib.request.urlopen(sys.argv[1]).read().decode())"
 
 
 def credential(name="ann", seconds=600):

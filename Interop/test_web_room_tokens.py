@@ -45,8 +45,7 @@ def test_who_sees_the_page_gets_a_token_for_a_room_and_nobody_else(sfu, namespac
 
 def test_whether_there_are_rooms_is_asked_as_often_as_one_likes(sfu, namespace):
     for _ in range(130):
-        answer = namespace.run("curl", "-s", f"http://127.0.0.1:{sfu.page}/rooms/token").stdout
-        assert json.loads(answer) == {"rooms": True}
+        assert json.loads(namespace.fetch(f"http://127.0.0.1:{sfu.page}/rooms/token")) == {"rooms": True}
 
 
 def test_one_address_asks_so_often_and_is_told_when_to_ask_again(namespace):

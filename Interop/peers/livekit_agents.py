@@ -1,6 +1,5 @@
 """LiveKit's framework for agents as a worker, and a worker that says what it is told to, by LiveKit's messages alone."""
 
-import json
 import os
 import signal
 import subprocess
@@ -12,31 +11,10 @@ from livekit.protocol import agent as messages
 from websockets.sync.client import connect
 
 from peers.livekit_room import KEY, SECRET
-from peers.livekit_service import answer_of
+from peers.livekit_service import ask_each
 from support.evidence import REPOSITORY
 from support.process import JSONProcess
 from support.waiting import PATIENCE
-
-# Run inside the namespace: a call of LiveKit's package for dispatches, its answer as JSON.
-CALL = """
-import asyncio, json, sys
-from google.protobuf.json_format import MessageToDict
-from livekit import api
-
-async def main(url, key, secret, method, arguments):
-    async with api.LiveKitAPI(url, key, secret) as livekit:
-        if method == "create_dispatch":
-            arguments = [api.CreateAgentDispatchRequest(**arguments[0])]
-        def plain(message):
-            return MessageToDict(message, preserving_proto_field_name=True)
-        try:
-            answer = await getattr(livekit.agent_dispatch, method)(*arguments)
-            print(json.dumps({"answer": [plain(one) for one in answer] if isinstance(answer, list) else plain(answer)}))
-        except api.TwirpError as error:
-            print(json.dumps({"code": error.code, "status": error.status, "message": error.message}))
-
-asyncio.run(main(*sys.argv[1:5], json.loads(sys.argv[5])))
-"""
 
 PYTHON = REPOSITORY / ".venv/agents/bin/python"
 WORKER = Path(__file__).with_name("agent_worker.py")
@@ -44,7 +22,9 @@ WORKER = Path(__file__).with_name("agent_worker.py")
 
 def ask(server, method, *arguments, secret=SECRET):
     """A method of `livekit.agent_dispatch`; the answer, or the error's code, status and message."""
-    return answer_of(server, CALL, server.http, KEY, secret, method, json.dumps(arguments))
+    if method == "create_dispatch":
+        arguments = [api.CreateAgentDispatchRequest(**arguments[0])]
+    return ask_each(server, lambda livekit: getattr(livekit.agent_dispatch, method)(*arguments), secret=secret)[0]
 
 
 class Worker:

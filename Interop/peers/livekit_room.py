@@ -18,7 +18,6 @@ from support.waiting import PATIENCE, wait_until
 
 KEY, SECRET = "APIroost", "a-secret-of-forty-two-bytes-for-the-tests!"
 PEER = Path(__file__).with_name("livekit_peer.py")
-FETCH = "import sys, urllib.request; print(urllib.request.urlopen(sys.argv[1]).read().decode())"
 
 
 def token(room, identity, valid=600, metadata="", **grants):
@@ -64,7 +63,7 @@ class Server:
 
     def metrics(self):
         """With the sum over all workers under the name alone."""
-        text = self.namespace.run(sys.executable, "-c", FETCH, f"{self.http}/metrics").stdout
+        text = self.namespace.fetch(f"{self.http}/metrics").decode()
         found = {name: int(value) for name, value in re.findall(r"^(roost_livekit\S*) (\d+)$", text, re.MULTILINE)}
         for name, value in list(found.items()):
             if name.endswith('"}') and (bare := re.sub(r'\{worker="\d+"\}$', "", name)) != name:

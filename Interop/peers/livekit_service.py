@@ -1,54 +1,19 @@
 """LiveKit's own package for Python as a service that asks a server for things, and takes its webhooks."""
 
-import json
-import subprocess
+import asyncio
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
+import aiohttp
+from google.protobuf.json_format import MessageToDict, ParseDict
 from livekit import api
+from livekit.api.twirp_client import TwirpClient
+from livekit.protocol import egress
+from livekit.protocol.room import PerformRpcRequest, PerformRpcResponse
 
 from peers.livekit_room import KEY, SECRET
 from support.process import JSONProcess
-
-# Run inside the namespace: a call of a service by LiveKit's package, its answer as JSON.
-CALL = """
-import asyncio, json, sys
-from google.protobuf.json_format import MessageToDict, ParseDict
-from livekit import api
-from livekit.protocol import egress
-
-async def main(url, key, secret, service, method, request):
-    async with api.LiveKitAPI(url, key, secret) as livekit:
-        kind, fields = request
-        message = ParseDict(fields, getattr(api, kind, None) and getattr(api, kind)() or getattr(egress, kind)())
-        try:
-            answer = await getattr(getattr(livekit, service), method)(message)
-            print(json.dumps({"answer": MessageToDict(answer, preserving_proto_field_name=True)}))
-        except api.TwirpError as error:
-            print(json.dumps({"code": error.code, "status": error.status, "message": error.message}))
-
-asyncio.run(main(*sys.argv[1:6], json.loads(sys.argv[6])))
-"""
-
-# Run inside the namespace: LiveKit's package has the messages of this method, and no call for it.
-PERFORM_RPC = """
-import asyncio, json, sys
-import aiohttp
-from google.protobuf.json_format import MessageToDict, ParseDict
-from livekit.api.twirp_client import TwirpClient, TwirpError
-from livekit.protocol import room
-
-async def main(url, token, request):
-    async with aiohttp.ClientSession() as session:
-        try:
-            answer = await TwirpClient(session, url, "livekit").request(
-                "RoomService", "PerformRpc", ParseDict(request, room.PerformRpcRequest()),
-                {"Authorization": "Bearer " + token}, room.PerformRpcResponse)
-            print(json.dumps({"answer": MessageToDict(answer, preserving_proto_field_name=True)}))
-        except TwirpError as error:
-            print(json.dumps({"code": error.code, "status": error.status, "message": error.message}))
-
-asyncio.run(main(*sys.argv[1:3], json.loads(sys.argv[3])))
-"""
+from support.waiting import PATIENCE
 
 # Run inside the namespace: takes webhooks and prints each with its header, as a line of JSON.
 RECEIVER = """
@@ -71,23 +36,57 @@ server.serve_forever()
 """
 
 
+def from_inside(namespace, work):
+    """What `work` brings, whose HTTP connections are made inside the namespace."""
+    async def run():
+        connector = aiohttp.TCPConnector(socket_factory=lambda _: namespace.socket())
+        async with aiohttp.ClientSession(connector=connector, timeout=aiohttp.ClientTimeout(PATIENCE)) as session:
+            return await work(session)
+
+    # In a thread of its own: in that of a test Playwright's loop may run.
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, run()).result()
+
+
+async def answer_of(asked):
+    """The answer, or the error's code, status and message."""
+    def plain(message):
+        return MessageToDict(message, preserving_proto_field_name=True)
+
+    try:
+        answer = await asked
+        return {"answer": [plain(one) for one in answer] if isinstance(answer, list) else plain(answer)}
+    except api.TwirpError as error:
+        return {"code": error.code, "status": error.status, "message": error.message}
+
+
+def ask_each(server, *asked, key=KEY, secret=SECRET):
+    """What LiveKit's package answers to these functions of it, one after the other."""
+    async def work(session):
+        livekit = api.LiveKitAPI(server.http, key, secret, session=session)
+        return [await answer_of(one(livekit)) for one in asked]
+
+    return from_inside(server.namespace, work)
+
+
+def method_of(service, method, message, fields):
+    """`livekit.<service>.<method>`, to be asked."""
+    request = ParseDict(fields, (getattr(api, message, None) or getattr(egress, message))())
+    return lambda livekit: getattr(getattr(livekit, service), method)(request)
+
+
 def call(server, service, method, message, key=KEY, secret=SECRET, **fields):
-    """`livekit.<service>.<method>`; the answer, or the error's code, status and message."""
-    return answer_of(server, CALL, server.http, key, secret, service, method, json.dumps([message, fields]))
+    """One method with one message; the answer, or the error's code, status and message."""
+    return ask_each(server, method_of(service, method, message, fields), key=key, secret=secret)[0]
 
 
 def perform_rpc(server, room, **fields):
-    """A method of somebody in the room, called by the server."""
+    """A method of somebody in the room, called by the server. LiveKit's package has its messages, and no call for it."""
     grants = api.VideoGrants(room_admin=True, room=room)
-    bearer = api.AccessToken(KEY, SECRET).with_grants(grants).to_jwt()
-    return answer_of(server, PERFORM_RPC, server.http, bearer, json.dumps({"room": room, **fields}))
-
-
-def answer_of(server, script, *arguments):
-    done = subprocess.run(
-        server.namespace.command(sys.executable, "-c", script, *arguments), capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    headers = {"Authorization": f"Bearer {api.AccessToken(KEY, SECRET).with_grants(grants).to_jwt()}"}
+    request = PerformRpcRequest(room=room, **fields)
+    return from_inside(server.namespace, lambda session: answer_of(TwirpClient(session, server.http, "livekit").request(
+        "RoomService", "PerformRpc", request, headers, PerformRpcResponse)))
 
 
 def without_nothing(value):

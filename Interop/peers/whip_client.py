@@ -1,9 +1,6 @@
 """The HTTP of WHIP (RFC 9725) and WHEP, by Python's own client, for peers that have none."""
 
-import http.client
 from urllib.parse import urljoin, urlsplit
-
-from support.waiting import PATIENCE
 
 SDP, FRAGMENT = "application/sdp", "application/trickle-ice-sdpfrag"
 
@@ -20,9 +17,7 @@ class Response:
 
 def ask(server, method, path, body=None, token=None, **headers):
     """One request to a `livekit_room.Server`, from inside its namespace."""
-    connection = http.client.HTTPConnection(server.namespace.address, server.port, timeout=PATIENCE)
-    connection.sock = server.namespace.connect(server.namespace.address, server.port)
-    connection.sock.settimeout(PATIENCE)
+    connection = server.namespace.http(server.namespace.address, server.port)
     fields = {name.replace("_", "-"): value for name, value in headers.items()}
     if token:
         fields["Authorization"] = f"Bearer {token}"

@@ -4,12 +4,16 @@ A namespace lives as long as its holder process; nothing has a name, so nothing 
 side. Traffic goes nowhere else: there is no route out.
 """
 
+import contextlib
+import http.client
 import json
 import os
 import socket
 import subprocess
 import sys
+import threading
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from support.waiting import PATIENCE
 
@@ -19,12 +23,17 @@ INTERFACE_ADDRESS = "192.0.2.3"
 FIREFOX_ASKS_FOR = "8.8.8.8"
 """How this would be reached tells Firefox its own address. Without an answer it gathers no candidates at all."""
 
-# Connects, and passes the connection on by the socket whose descriptor comes first.
-CONNECT = """
-import socket, sys
-out, host, port = socket.socket(fileno=int(sys.argv[1])), sys.argv[2], int(sys.argv[3])
-connection = socket.create_connection((host, port))
-socket.send_fds(out, [b"."], [connection.fileno()])
+# The holder says when it is inside. A shell is soon there, and enough for those of which nobody wants a socket.
+HOLDER = 'echo; read -r _ && exec "$0" -I -S -c "$1"'
+# What it becomes with the first line on its standard input: for each line a socket that was made inside.
+MAKE_SOCKETS = """
+import socket
+tests = socket.socket(fileno=0)
+line = True
+while line:
+    with socket.socket() as made:
+        socket.send_fds(tests, [b"."], [made.fileno()])
+    line = tests.recv(1)
 """
 
 
@@ -35,11 +44,15 @@ class Namespace:
         self.address = address
         self.is_root = os.geteuid() == 0
         user = [] if self.is_root else ["--user", "--map-root-user"]
-        # The holder says when it is inside; it ends with its standard input, so also when this process dies.
-        self.holder = subprocess.Popen(
-            ["unshare", *user, "--net", "sh", "-c", "echo; exec cat"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True,
-        )
+        # The holder ends with its standard input, so also when this process dies.
+        self._asks, standard_input = socket.socketpair()
+        self._asks.settimeout(PATIENCE)
+        self._lock = threading.Lock()
+        with standard_input:
+            self.holder = subprocess.Popen(
+                ["unshare", *user, "--net", "sh", "-c", HOLDER, sys.executable, MAKE_SOCKETS],
+                stdin=standard_input, stdout=subprocess.PIPE, start_new_session=True,
+            )
         self.holder.stdout.readline()
         self.ip("link", "set", "lo", "up")
 
@@ -63,14 +76,44 @@ class Namespace:
     def run(self, *command):
         return subprocess.run(self.command(*command), capture_output=True, text=True)
 
-    def connect(self, host, port):
-        """A TCP connection inside, for this process outside: a socket stays in the network in which it was made."""
-        here, there = socket.socketpair()
-        with here, there:
-            command = self.command(sys.executable, "-c", CONNECT, there.fileno(), host, port)
-            subprocess.run(command, pass_fds=[there.fileno()], check=True)
-            _, descriptors, _, _ = socket.recv_fds(here, 1, 1)
+    def socket(self):
+        """One of TCP over IPv4 for this process outside: it stays in the network in which it was made. No process is
+        started for it, so that what is asked again and again costs little."""
+        with self._lock:
+            self._asks.send(b"\n")
+            _, descriptors, _, _ = socket.recv_fds(self._asks, 1, 1, socket.MSG_CMSG_CLOEXEC)
+        if not descriptors:
+            raise RuntimeError("the namespace has ended")
         return socket.socket(fileno=descriptors[0])
+
+    def connect(self, host, port):
+        """A TCP connection inside. Fails as any other does; afterwards it waits without an end."""
+        connection = self.socket()
+        try:
+            connection.settimeout(PATIENCE)
+            connection.connect((host, port))
+            connection.settimeout(None)
+        except OSError:
+            connection.close()
+            raise
+        return connection
+
+    def http(self, host, port):
+        """The same for HTTP, by Python's own client."""
+        connection = http.client.HTTPConnection(host, port, timeout=PATIENCE)
+        connection.sock = self.connect(host, port)
+        connection.sock.settimeout(PATIENCE)
+        return connection
+
+    def fetch(self, url, body=None, headers={}):
+        """What a GET brings, or a POST if there is a body."""
+        place = urlsplit(url)
+        with contextlib.closing(self.http(place.hostname, place.port)) as connection:
+            connection.request("GET" if body is None else "POST", place.path, body, headers)
+            response = connection.getresponse()
+            answer = response.read()
+        assert response.status == 200, f"{url}: {response.status} {answer[:200]!r}"
+        return answer
 
     def ip(self, *arguments):
         done = self.run("ip", *arguments)
@@ -78,7 +121,7 @@ class Namespace:
             raise RuntimeError(f"ip {' '.join(arguments)}: {done.stderr.strip()}")
 
     def close(self):
-        self.holder.stdin.close()
+        self._asks.close()
         self.holder.wait(timeout=PATIENCE)
         self.holder.stdout.close()
 
