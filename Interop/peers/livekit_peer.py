@@ -22,7 +22,8 @@ from peers.livekit_streams import Streams  # noqa: E402
 from support.evidence import FRAMES, PIECE, frame_counter, loudest  # noqa: E402
 
 RATE = frame_counter.SAMPLE_RATE
-CHUNK = RATE // 50
+# So much sound at once: each piece that the SDK takes or gives is work for Python.
+CHUNK = RATE // 10
 
 
 def say(event, **fields):
@@ -31,26 +32,40 @@ def say(event, **fields):
     sys.stdout.flush()
 
 
-def picture(number, width, height):
-    """I420 with the counter of `number`, as `frame_counter.read_counter` finds it."""
-    luma = np.full((height, width), 96, np.uint8)
-    # Something that moves, so that coders have to say something of every frame.
-    left = width * number // FRAMES
-    luma[: height // 2, left : left + width // 8] = 160
-    cells = frame_counter.cells(number)
-    for column, bit in enumerate(cells):
-        sides = slice(width * column // len(cells), width * (column + 1) // len(cells))
-        luma[height * 52 // 60 : height * 56 // 60, sides] = 235 if bit else 16
-        luma[height * 56 // 60 :, sides] = 16 if bit else 235
-    chroma = np.full(width * height // 2, 128, np.uint8)
-    return luma.tobytes() + chroma.tobytes()
+class Picture:
+    """I420 with a counter, as `frame_counter.read_counter` finds it. Each is drawn over the last, of which the SDK has
+    taken a copy: memory for a new one costs more than the drawing.
+    """
+
+    def __init__(self, width, height):
+        self.width, self.data = width, bytearray(width * height * 3 // 2)
+        luma, chroma = np.split(np.frombuffer(self.data, np.uint8), [width * height])
+        luma = luma.reshape(height, width)
+        luma[:], chroma[:] = 96, 128
+        self.half = luma[: height // 2]
+        self.rows = luma[height * 52 // 60 : height * 56 // 60], luma[height * 56 // 60 :]
+        # Which cell each column belongs to.
+        self.cells = ((np.arange(width) + 1) * frame_counter.CELLS - 1) // width
+
+    def draw(self, number, noise=0):
+        # Something that moves, so that coders have to say something of every frame.
+        left = self.width * number // FRAMES
+        self.half[:] = 96
+        self.half[:, left : left + self.width // 8] = 160
+        self.half[:] += noise
+        bits = np.array(frame_counter.cells(number), np.uint8)[self.cells]
+        self.rows[0][:], self.rows[1][:] = 16 + 219 * bits, 235 - 219 * bits
+        return self.data
 
 
 class Received:
     """What came on one track."""
 
     def __init__(self):
-        self.counters, self.sizes, self.hertz, self.samples = [], [], [], []
+        self.forget()
+
+    def forget(self):
+        self.counters, self.sizes, self.hertz, self.samples = [], [], [], np.empty(0, "<i2")
 
     def see(self, frame):
         luma = np.frombuffer(frame.data, np.uint8)[: frame.width * frame.height].reshape(frame.height, frame.width)
@@ -58,11 +73,11 @@ class Received:
         self.sizes.append([frame.width, frame.height])
 
     def hear(self, frame):
-        self.samples.extend(np.frombuffer(frame.data, "<i2")[:: frame.num_channels])
+        self.samples = np.append(self.samples, np.frombuffer(frame.data, "<i2")[:: frame.num_channels])
         length = int(PIECE * RATE)
         while len(self.samples) >= length:
             piece, self.samples = self.samples[:length], self.samples[length:]
-            self.hertz.append(loudest(np.array(piece, np.float64), RATE))
+            self.hertz.append(loudest(piece.astype(np.float64), RATE))
 
     def report(self):
         return {"counters": self.counters, "sizes": self.sizes, "hertz": self.hertz}
@@ -118,7 +133,7 @@ class Peer(Streams, DataTracks):
             stream = rtc.VideoStream(track, format=rtc.VideoBufferType.I420)
             self.start(self.take(stream, received.see))
         else:
-            stream = rtc.AudioStream(track, sample_rate=RATE, num_channels=1)
+            stream = rtc.AudioStream(track, sample_rate=RATE, num_channels=1, frame_size_ms=1000 * CHUNK // RATE)
             self.start(self.take(stream, received.hear))
         self.streams[publication.sid] = stream
         self.times[publication.sid] += 1
@@ -199,15 +214,13 @@ class Peer(Streams, DataTracks):
 
     async def draw(self, source, width, height, rough):
         """`rough`: with noise, so that coders need all the bits that they may use."""
-        noise = np.random.default_rng(1).integers(-48, 48, width * height // 2, np.int8).view(np.uint8)
+        picture = Picture(width, height)
+        noise = np.random.default_rng(1).integers(-48, 48, picture.half.shape, np.int8).view(np.uint8)
         loop = asyncio.get_running_loop()
         begun = loop.time()
         number = 0
         while True:
-            data = picture(number % FRAMES, width, height)
-            if rough:
-                half = np.frombuffer(data, np.uint8, noise.size) + np.roll(noise, 7919 * number)
-                data = half.tobytes() + data[noise.size :]
+            data = picture.draw(number % FRAMES, np.roll(noise, 7919 * number) if rough else 0)
             source.capture_frame(rtc.VideoFrame(width, height, rtc.VideoBufferType.I420, data))
             number += 1
             await asyncio.sleep(max(0, begun + number / frame_counter.RATE - loop.time()))
@@ -287,8 +300,7 @@ class Peer(Streams, DataTracks):
         say("report", name=name, number=self.arguments.reports, **self.received.get(name, Received()).report())
         self.arguments.reports += 1
         if fresh and name in self.received:
-            old = self.received[name]
-            old.counters, old.sizes, old.hertz, old.samples = [], [], [], []
+            self.received[name].forget()
 
     async def traffic(self, name):
         """What the network has brought of a track, whether or not it could be decoded."""
