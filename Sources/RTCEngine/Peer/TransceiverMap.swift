@@ -20,7 +20,7 @@ struct TransceiverMap<Value> {
     }
 
     /// All transceivers that have a value.
-    var ids: [TransceiverID] { entries.map(\.id) }
+    var ids: [TransceiverID] { entries.map { $0.id } }
     var first: Value? { entries.first?.value }
     var values: some Sequence<Value> { entries.lazy.compactMap(\.value) }
 

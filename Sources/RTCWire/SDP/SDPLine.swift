@@ -27,8 +27,9 @@ public enum SDPLine: Hashable, Sendable {
         guard let letter = bytes.popFirst(), (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(letter),
             bytes.popFirst() == UInt8(ascii: "=")
         else { throw .notALine }
-        guard !bytes.contains(0), !bytes.contains(UInt8(ascii: "\r")) else { throw .forbiddenCharacter }
-        return (Character(Unicode.Scalar(letter)), Substring(bytes))
+        let value = Substring(bytes)
+        guard value.isSDPByteString else { throw .forbiddenCharacter }
+        return (Character(Unicode.Scalar(letter)), value)
     }
 }
 

@@ -37,7 +37,12 @@ extension SDPSection {
 
     /// All attributes of a kind whose values can be read, in order.
     public func all<Value: SDPAttributeValue>(_ type: Value.Type) -> [Value] {
-        values(of: Value.name).compactMap { Value(attributeValue: $0) }
+        let name = Value.name
+        var values: [Value] = []
+        for case .attribute(let attribute) in lines where attribute.name == name {
+            if let value = Value(attributeValue: attribute.value ?? "") { values.append(value) }
+        }
+        return values
     }
 
     /// Whether a property attribute is there.

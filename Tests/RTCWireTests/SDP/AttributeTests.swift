@@ -50,6 +50,33 @@ import Testing
         #expect(value.bytes == [UInt8](repeating: 10, count: 20))
     }
 
+    @Test(arguments: ["-0", "+1", "0", "000", "0g", "", "0\u{301}"])
+    func `two hexadecimal digits stand for each byte of a fingerprint`(_ byte: String) {
+        let others = Array(repeating: "0A", count: 19).joined(separator: ":")
+        #expect(SDP.Fingerprint(attributeValue: "sha-1 \(others):0a")?.bytes.count == 20)
+        #expect(SDP.Fingerprint(attributeValue: "sha-1 \(others):\(byte)") == nil)
+    }
+
+    @Test func `numbers are digits alone, and no more than they may be`() {
+        #expect(SDP.SourceAttribute(attributeValue: "4294967295 cname:a")?.ssrc == UInt32.max)
+        #expect(SDP.MaxMessageSize(attributeValue: "18446744073709551615")?.value == UInt64.max)
+        #expect(SDP.MaxMessageSize(attributeValue: "0005")?.value == 5)
+        for wrong in ["4294967296", "-1", "+1", "1.", "\u{661}", "1\u{301}"] {
+            #expect(SDP.SourceAttribute(attributeValue: "\(wrong) cname:a") == nil, "\(wrong)")
+        }
+        for wrong in ["18446744073709551616", "18446744073709551620", "99999999999999999999", ""] {
+            #expect(SDP.MaxMessageSize(attributeValue: wrong) == nil, "\(wrong)")
+        }
+    }
+
+    @Test func `fields are what is between spaces, however many`() throws {
+        let feedback = try #require(SDP.RTCPFeedback(attributeValue: " 96   nack  pli "))
+        #expect(feedback.payloadType == 96 && feedback.feedback == "nack pli")
+        // A combining mark does not hide the separator before it.
+        #expect(SDP.RTPMap(attributeValue: "96 \u{301}VP8/90000")?.encoding == "\u{301}VP8")
+        #expect(SDP.RTPMap(attributeValue: "96") == nil)
+    }
+
     @Test func `directions reverse and intersect`() {
         #expect(SDP.Direction.sendonly.reversed == .recvonly)
         #expect(SDP.Direction.sendrecv.reversed == .sendrecv)

@@ -79,7 +79,7 @@ extension SDP {
         /// Reads `name=value;…`; white space around the parts is dropped.
         public init(_ text: some StringProtocol) {
             self.options = Substring(text).sdpParts(";").compactMap { part in
-                let trimmed = part.sdpFields.joined(separator: " ")
+                let trimmed = part.sdpWords
                 guard !trimmed.isEmpty else { return nil }
                 guard let (name, value) = trimmed.sdpCut("=") else { return Option(trimmed, nil) }
                 return Option(String(name), String(value))
@@ -128,7 +128,7 @@ extension SDP {
                 guard let type = UInt8(sdpDigits: fields[0]), type < 128 else { return nil }
                 payloadType = type
             }
-            self.feedback = fields.dropFirst().joined(separator: " ")
+            self.feedback = fields.dropFirst().sdpText
         }
 
         public var attributeValue: String { "\(payloadType.map { "\($0)" } ?? "*") \(feedback)" }
@@ -163,7 +163,7 @@ extension SDP {
             }
             self.id = id
             self.uri = String(fields[1])
-            self.attributes = fields.count > 2 ? fields[2...].joined(separator: " ") : nil
+            self.attributes = fields.count > 2 ? fields[2...].sdpText : nil
         }
 
         public var attributeValue: String {

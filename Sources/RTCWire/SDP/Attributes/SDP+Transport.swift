@@ -15,6 +15,9 @@ extension SDP {
     /// `a=fingerprint`: the hash of a certificate (RFC 8122 §5).
     public struct Fingerprint: SDPAttributeValue {
         public static let name = "fingerprint"
+        private static let lengths = [
+            "sha-1": 20, "sha-224": 28, "sha-256": 32, "sha-384": 48, "sha-512": 64, "md5": 16,
+        ]
         /// Lower case, as `sha-256`.
         public var algorithm: String
         public var bytes: [UInt8]
@@ -29,14 +32,13 @@ extension SDP {
             guard fields.count == 2, fields[0].isSDPToken else { return nil }
             var bytes: [UInt8] = []
             for pair in fields[1].sdpParts(":") {
-                guard pair.utf8.count == 2, pair.first != "+", let byte = UInt8(pair, radix: 16) else { return nil }
+                guard let byte = pair.sdpHexByte else { return nil }
                 bytes.append(byte)
             }
             guard !bytes.isEmpty else { return nil }
             self.algorithm = fields[0].lowercased()
             // RFC 8122 §5: the length follows from the hash function, where we know it.
-            let lengths = ["sha-1": 20, "sha-224": 28, "sha-256": 32, "sha-384": 48, "sha-512": 64, "md5": 16]
-            if let length = lengths[algorithm], length != bytes.count { return nil }
+            if let length = Self.lengths[algorithm], length != bytes.count { return nil }
             self.bytes = bytes
         }
 
