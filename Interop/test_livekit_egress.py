@@ -53,16 +53,7 @@ class Service:
     def room(self, method, message, **fields):
         return call(self.server, "room", method, message, **fields)
 
-    def tracks(self, room):
-        people = self.room("list_participants", "ListParticipantsRequest", room=room)["answer"].get("participants", [])
-        return [track["sid"] for one in people for track in one.get("tracks", [])]
-
     def record(self, room, track, filepath=""):
-        """Once it is in the room: who publishes it knows its name a moment before that."""
-        wait_until(lambda: track in self.tracks(room), lambda: f"{track} is in the room: {self.tracks(room)}")
-        return self.start(room, track, filepath)
-
-    def start(self, room, track, filepath=""):
         return self.egress(
             "start_track_egress", "TrackEgressRequest", room_name=room, track_id=track, file={"filepath": filepath})
 
@@ -404,11 +395,11 @@ def test_what_is_refused_says_what_is_possible(sfu, service, room):
     assert "items" in ask(sfu, "ListEgress", {}, room_record=True)
     assert ask(sfu, "StartNothing", {}, room_record=True)["code"] == "bad_route"
 
-    assert service.start(room, "TR_x")["code"] == "not_found"
+    assert service.record(room, "TR_x")["code"] == "not_found"
     ann = sfu.join(room, "ann")
     ann.do("publish_audio")
     track = ann.wait_for("own_track", name="microphone")["sid"]
-    unknown = service.start(room, "TR_x")
+    unknown = service.record(room, "TR_x")
     assert (unknown["code"], unknown["message"]) == ("not_found", "track is not found")
     assert service.stop("EG_x")["code"] == "not_found"
 
@@ -443,7 +434,7 @@ def test_a_server_without_a_folder_records_nothing(namespace):
     service = Service(server)
     try:
         for refused in (
-            service.start("room", "TR_x"), service.record_room("room"), service.stop("EG_x"),
+            service.record("room", "TR_x"), service.record_room("room"), service.stop("EG_x"),
             service.egress("list_egress", "ListEgressRequest"),
             service.egress("start_room_composite_egress", "RoomCompositeEgressRequest", room_name="room"),
             service.room("create_room", "CreateRoomRequest", name="room", egress={"tracks": {}}),

@@ -2,6 +2,7 @@ import Foundation
 import LiveKitProtocol
 import Logging
 import SwiftProtobuf
+import Synchronization
 import Testing
 
 @testable import LiveKitServer
@@ -24,14 +25,20 @@ import Testing
     }
 
     /// A server of which no room can be joined, so that what is begun ends by itself.
-    private static func egresses(limit: Int, _ tracks: [LiveKitTrackInfo]) -> Egresses {
+    ///
+    /// - Parameter looks: how often somebody looks before the tracks are there.
+    private static func egresses(limit: Int, _ tracks: [LiveKitTrackInfo], after looks: Int = 0) -> Egresses {
         var configuration = RecordingConfiguration(folder: NSTemporaryDirectory())
         configuration.limit = limit
         let person = LiveKitParticipantInfo.with { $0.tracks = tracks }
+        let looked = Atomic(0)
         return Egresses(
             configuration,
             Egresses.Surroundings(
-                participants: EmbeddedParticipants(worker: { _ in nil }), look: { _ in (room, [person]) },
+                participants: EmbeddedParticipants(worker: { _ in nil }),
+                look: { _ in
+                    (room, looked.add(1, ordering: .relaxed).oldValue < looks ? [] : [person])
+                },
                 webhook: { _ in }), logger: Logger(label: "test"))
     }
 
@@ -56,6 +63,13 @@ import Testing
         let egresses = Self.egresses(limit: 6, Self.tracks(5))
         for number in 0..<5 { _ = try await egresses.start(track: "TR_\(number)", inRoom: "kitchen", template: "") }
         #expect(egresses.statistics.started == 5 && egresses.statistics.omitted == 0)
+        await egresses.stop()
+    }
+
+    @Test func `a track is waited for that its publisher knows of and nobody else yet`() async throws {
+        let egresses = Self.egresses(limit: 6, Self.tracks(1), after: 3)
+        let begun = try await egresses.start(track: "TR_0", inRoom: "kitchen", template: "")
+        #expect(begun.track.trackID == "TR_0")
         await egresses.stop()
     }
 

@@ -61,6 +61,8 @@ actor Egresses {
 
     /// So many that are over are remembered.
     private static let historyLimit = 1_000
+    /// So long a track that is asked for may take to come into its room.
+    private static let moment = Duration.seconds(3)
 
     init(_ configuration: RecordingConfiguration, _ surroundings: Surroundings, logger: Logger) {
         self.configuration = configuration
@@ -73,12 +75,9 @@ actor Egresses {
 
     // MARK: From the service
 
-    /// Records one track that is published.
+    /// Records one track that is published, or is about to be.
     func start(track sid: String, inRoom name: String, template: String) async throws(TwirpError) -> LiveKitEgressInfo {
-        let (room, people) = try await look(name)
-        guard let track = people.lazy.flatMap(\.tracks).first(where: { $0.sid == sid }) else {
-            throw TwirpError(.notFound, "track is not found")
-        }
+        let (room, track) = try await find(sid, inRoom: name)
         guard track.encryption == .none else {
             throw TwirpError(
                 .failedPrecondition, "the track is encrypted from end to end: a file of it would be no use to anybody")
@@ -173,6 +172,22 @@ actor Egresses {
     private func look(_ name: String) async throws(TwirpError) -> (LiveKitRoom, [LiveKitParticipantInfo]) {
         guard let (room, people) = await surroundings.look(name) else { throw .noSuchRoom }
         return (room, people)
+    }
+
+    /// Who publishes a track knows its sid before it is in the room, where it comes with its first packet: a service
+    /// that hears of it from there may ask a moment too soon.
+    private func find(
+        _ sid: String, inRoom name: String
+    ) async throws(TwirpError) -> (LiveKitRoom, LiveKitTrackInfo) {
+        let end = ContinuousClock.now + Self.moment
+        while true {
+            let (room, people) = try await look(name)
+            if let track = people.lazy.flatMap(\.tracks).first(where: { $0.sid == sid }) { return (room, track) }
+            let mayWait = !isStopping && ContinuousClock.now < end
+            guard mayWait, (try? await Task.sleep(for: .milliseconds(50))) != nil else {
+                throw TwirpError(.notFound, "track is not found")
+            }
+        }
     }
 
     private func checkIsRunning() throws(TwirpError) {
