@@ -5,6 +5,8 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 what=${1:-all}
+# What pytest makes of modules it keeps; without that each process makes it of 440 modules anew.
+unset PYTHONDONTWRITEBYTECODE
 export ROOST_STRICT=1 # warnings are errors in our own modules
 # Swift Testing begins all tests at once, a thousand of them, and then those with sockets starve until their deadlines.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=${SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH:-8}
