@@ -3,8 +3,8 @@ public import RTCEngine
 /// What arrives of each layer of a publication: its bitrate in the last second, what it costs to have it, and whether
 /// it is being sent at all.
 ///
-/// A layer is a simulcast stream or a spatial layer inside one, and in it temporal layers. Costs one addition a packet
-/// and no storage that grows.
+/// A layer is a simulcast stream or a spatial layer inside one, and in it temporal layers. Costs a few additions a
+/// packet and no storage that grows.
 public struct LayerBitrates: Sendable {
     public static let maximumSpatialLayers = 4
     public static let maximumTemporalLayers = 4
@@ -20,27 +20,13 @@ public struct LayerBitrates: Sendable {
     /// Longer than a picture of the slowest layer takes (a screen's lowest layer may have one a second), and short
     /// enough that who looked at it is not left with a still picture.
     public static let patience = Interval.milliseconds(1_500)
-    /// One layer is compared with a lower one of which at least so many pictures have come in the last second.
-    private static let enoughPictures = 8
-    /// With fewer pictures than one in so many of the lower layer's, a layer is starved: its encoder has next to
-    /// nothing to spend, and leaves out what follows a key frame.
-    private static let starving = 8
-    /// And with one in so many it is not any more: a larger picture is not worth fewer than half of the pictures
-    /// (`steps`), and to go back and forth costs a key frame each time.
-    private static let fed = 2
 
     /// Bytes of each cell in each step.
     private var bytes = [Int32](repeating: 0, count: Self.rows * Self.cells)
     private var totals = [Int](repeating: 0, count: Self.cells)
     /// Of the windows before that one, the latest first.
     private var earlier = [Int](repeating: 0, count: (Self.windows - 1) * Self.cells)
-    /// Pictures of each spatial layer in each step of the last window, and in all of it.
-    private var pictures = [Int16](repeating: 0, count: Self.steps * Self.maximumSpatialLayers)
-    private var pictureTotals = [Int](repeating: 0, count: Self.maximumSpatialLayers)
-    /// The layers that are starved, a bit each.
-    private var starved: UInt8 = 0
-    /// Pictures that were missing before then are held against nobody.
-    private var judgedFrom: Instant?
+    private var starved = StarvedLayers()
     /// The step that is being filled.
     private var current: Int64 = 0
     private var beginning: Instant?
@@ -69,7 +55,8 @@ public struct LayerBitrates: Sendable {
         isResumed = true
     }
 
-    /// - Parameter endsPicture: of simulcast, whether it is a picture's last packet.
+    /// - Parameter endsPicture: of simulcast layers that are compared by their pictures, whether it is a picture's last
+    ///   packet.
     public mutating func receive(
         bytes count: Int, spatial: Int, temporal: Int, endsPicture: Bool = false, at now: Instant
     ) {
@@ -78,10 +65,7 @@ public struct LayerBitrates: Sendable {
         let cell = spatial * Self.maximumTemporalLayers + min(temporal, Self.maximumTemporalLayers - 1)
         bytes[Int(current % Int64(Self.rows)) * Self.cells + cell] &+= Int32(clamping: count)
         totals[cell] += count
-        if endsPicture {
-            pictures[Int(current % Int64(Self.steps)) * Self.maximumSpatialLayers + spatial] &+= 1
-            pictureTotals[spatial] += 1
-        }
+        if endsPicture { starved.pictureEnded(of: spatial, at: now) }
         if let lastPacket, now - lastPacket >= Self.patience {
             // All were silent: whichever comes first afterwards, the others have the same time to come as before.
             for layer in heard.indices { heard[layer] = heard[layer].map { $0 + (now - lastPacket) } }
@@ -104,35 +88,13 @@ public struct LayerBitrates: Sendable {
         let passed = Int(min(step - current, Int64(Self.rows)))
         for offset in 1...passed { begin(Int((current + Int64(offset)) % Int64(Self.rows))) }
         current = step
-        judge(at: now)
-    }
-
-    /// Finds the layers of which pictures come too rarely, beside lower ones. A key frame does not bring such a layer
-    /// back: a browser that is asked for one of the layer below makes one of each, the largest first, and has nothing
-    /// left for what follows that one.
-    private mutating func judge(at now: Instant) {
-        let window = Self.step * Int64(Self.steps)
-        func isWhole(_ layer: Int) -> Bool {
-            guard heard[layer] != nil, let began = began[layer] else { return false }
-            return now - max(began, judgedFrom ?? began) >= window
-        }
-        var most = 0
-        for layer in heard.indices {
-            let (count, bit) = (pictureTotals[layer], UInt8(1) << UInt8(layer))
-            if count > 0, count * Self.fed >= most {
-                starved &= ~bit
-            } else if most >= Self.enoughPictures, count * Self.starving < most, isWhole(layer) {
-                starved |= bit
-            }
-            if isWhole(layer) { most = max(most, count) }
-        }
+        let fed = starved.advance(to: now)
+        // What a layer cost while it was starved is no measure.
+        for layer in began.indices where fed >> UInt8(layer) & 1 != 0 { began[layer] = now }
     }
 
     /// The publisher has been told what is wanted: what it did not send until then says nothing of what it can send.
-    mutating func wantedAnew(at now: Instant) {
-        starved = 0
-        judgedFrom = now
-    }
+    mutating func wantedAnew() { starved.wantedAnew() }
 
     /// A row is to be filled anew: one leaves each window for the one before it.
     private mutating func begin(_ row: Int) {
@@ -144,11 +106,6 @@ public struct LayerBitrates: Sendable {
             earlier[cell] += last - second
             earlier[Self.cells + cell] += second - third
             bytes[row * Self.cells + cell] = 0
-        }
-        for layer in 0..<Self.maximumSpatialLayers {
-            let place = row % Self.steps * Self.maximumSpatialLayers + layer
-            pictureTotals[layer] -= Int(pictures[place])
-            pictures[place] = 0
         }
     }
 
@@ -214,7 +171,7 @@ public struct LayerBitrates: Sendable {
         for (layer, time) in heard.enumerated() {
             if let time, lastPacket - time < Self.patience { mask |= 1 << UInt8(layer) }
         }
-        return mask & ~starved != 0 ? mask & ~starved : mask
+        return mask & ~starved.mask != 0 ? mask & ~starved.mask : mask
     }
 
     /// How many temporal layers of a layer have come in the last second.
@@ -231,6 +188,5 @@ public struct LayerBitrates: Sendable {
     public mutating func stopped(spatial: Int) {
         guard heard.indices.contains(spatial) else { return }
         heard[spatial] = nil
-        starved &= ~(1 << UInt8(spatial))
     }
 }

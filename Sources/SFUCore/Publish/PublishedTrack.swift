@@ -80,6 +80,7 @@ public struct PublishedTrack: ~Copyable, Sendable {
     public let format: PayloadFormat
     /// Whether layers are streams of their own or lie inside one.
     public private(set) var arrangement: LayerArrangement
+    private let prefersMotion: Bool
     /// Which streams have come, a bit each.
     private var heard: UInt8 = 0
     /// Of each stream, by its sender reports.
@@ -90,9 +91,15 @@ public struct PublishedTrack: ~Copyable, Sendable {
     /// - Parameters:
     ///   - streams: how many simulcast layers there may be, lowest first; 1 without simulcast.
     ///   - arrangement: as the publisher has it.
-    public init(format: PayloadFormat, streams count: Int = 1, arrangement: LayerArrangement = .simulcast) {
+    ///   - prefersMotion: a layer with hardly any pictures is left for a smaller one. Of a screen, which is to be read,
+    ///     it is not.
+    public init(
+        format: PayloadFormat, streams count: Int = 1, arrangement: LayerArrangement = .simulcast,
+        prefersMotion: Bool = true
+    ) {
         self.format = format
         self.arrangement = arrangement
+        self.prefersMotion = prefersMotion
         let count = min(max(count, 1), LayerBitrates.maximumSpatialLayers)
         clocks = Array(repeating: LayerClock(clockRate: format.clockRate), count: count)
         streams = (0..<count).map { _ in
@@ -172,7 +179,8 @@ public struct PublishedTrack: ~Copyable, Sendable {
             bitrates.receive(
                 bytes: packet.byteCount - earlier,
                 spatial: isSimulcast ? layer : Int(published.video.spatialLayer),
-                temporal: Int(published.video.temporalLayer), endsPicture: isSimulcast && header.marker, at: now)
+                temporal: Int(published.video.temporalLayer),
+                endsPicture: isSimulcast && prefersMotion && header.marker, at: now)
             // A layer above: those who take the sound alone are not sent it.
             if earlier > 0 { bitrates.receive(bytes: earlier, spatial: 0, temporal: Self.redundancyLayer, at: now) }
         }

@@ -105,7 +105,9 @@ final class Publication {
         self.transceiver = transceiver
         self.description = description
         let streams = max(description.spatialLayers.count, 1)
-        track = PublishedTrack(format: description.format, streams: streams, arrangement: description.arrangement)
+        track = PublishedTrack(
+            format: description.format, streams: streams, arrangement: description.arrangement,
+            prefersMotion: !description.isScreenShare)
         keyFrames = Array(repeating: KeyFrameThrottle(), count: streams)
     }
 

@@ -251,7 +251,7 @@ public final class Room {
         peer.subscriptions.append(subscription)
         subscription.hints = hints
         subscription.quality = subscription.wantedQuality
-        tell(publication.dynacast.changed(from: nil, to: subscription.quality, at: now), of: publication, at: now)
+        tell(publication.dynacast.changed(from: nil, to: subscription.quality, at: now), of: publication)
         if publication.isMuted { subscription.target = nil }
         allocate(peer, at: now)
         peer.touch()
@@ -274,7 +274,7 @@ public final class Room {
     private func leave(_ subscription: Subscription, at now: Instant) {
         let publication = subscription.publication
         publication.subscriptions.removeAll { $0 === subscription }
-        tell(publication.dynacast.changed(from: subscription.quality, to: nil, at: now), of: publication, at: now)
+        tell(publication.dynacast.changed(from: subscription.quality, to: nil, at: now), of: publication)
     }
 
     private func stop(_ subscription: Subscription, at now: Instant) {
@@ -301,7 +301,7 @@ public final class Room {
         if quality != subscription.quality {
             let old = subscription.quality
             subscription.quality = quality
-            tell(publication.dynacast.changed(from: old, to: quality, at: now), of: publication, at: now)
+            tell(publication.dynacast.changed(from: old, to: quality, at: now), of: publication)
         }
         peer.needsDivision = true
         peer.touch()
@@ -335,9 +335,9 @@ public final class Room {
         peers[id]?.subscriptions.first { $0.publication.id == publicationID }?.forwarded
     }
 
-    private func tell(_ quality: VideoQuality?, of publication: Publication, at now: Instant) {
+    private func tell(_ quality: VideoQuality?, of publication: Publication) {
         guard let quality, publication.description.format.isVideo else { return }
-        publication.track.bitrates.wantedAnew(at: now)
+        publication.track.bitrates.wantedAnew()
         events.append(.qualityWanted(publication.id, quality))
     }
 
@@ -366,7 +366,7 @@ public final class Room {
         for publication in publications.values {
             publication.askForKeyFrames(at: now)
             if publication.dynacast.nextWake != nil {
-                tell(publication.dynacast.tick(at: now), of: publication, at: now)
+                tell(publication.dynacast.tick(at: now), of: publication)
             }
         }
         tellSpeakers(at: now)

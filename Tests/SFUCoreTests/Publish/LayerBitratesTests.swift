@@ -97,39 +97,6 @@ import Testing
         #expect(bitrates.live == 0)
     }
 
-    @Test func `a layer of which a picture comes now and then, beside others, is left until it has enough`() {
-        var bitrates = LayerBitrates()
-        var time = Interval.zero
-        /// Pictures of two layers, and one in so many of the upper one. Returns which layers were taken for live.
-        func film(_ pictures: Int, upper each: Int, apart: Interval = .milliseconds(33)) -> Set<UInt8> {
-            var seen: Set<UInt8> = []
-            for number in 0..<pictures {
-                for layer in [1, 0] where layer == 0 || number % each == 0 {
-                    bitrates.receive(
-                        bytes: 1_250, spatial: layer, temporal: 0, endsPicture: true, at: start + time)
-                }
-                seen.insert(bitrates.live)
-                time = time + apart
-            }
-            return seen
-        }
-        #expect(film(60, upper: 1) == [0b11])
-        #expect(film(60, upper: 4) == [0b11])
-        _ = film(45, upper: 30)
-        #expect(bitrates.live == 0b01)
-        #expect(film(150, upper: 30) == [0b01], "each of them may be a key frame that the lower one was asked for")
-        #expect(film(60, upper: 4) == [0b01])
-        _ = film(30, upper: 1)
-        #expect(bitrates.live == 0b11)
-        // Nothing is said of layers that all have few.
-        #expect(film(30, upper: 3, apart: .milliseconds(333)) == [0b11])
-        // The publisher was told to leave it out, and then to send it.
-        _ = film(60, upper: 60)
-        #expect(bitrates.live == 0b01)
-        bitrates.wantedAnew(at: start + time)
-        #expect(film(60, upper: 1) == [0b11])
-    }
-
     @Test func `layers beyond the table count as the last ones`() {
         var bitrates = LayerBitrates()
         bitrates.receive(bytes: 1_250, spatial: 7, temporal: 7, at: start)

@@ -110,7 +110,7 @@ final class RoomCompany {
     /// - Parameter layers: names of simulcast layers, the lowest first.
     func publish(
         _ person: Person, _ kind: MediaKind, layers: [String] = [], codec: CodecParameters? = nil,
-        format: PayloadFormat? = nil, redundancy: CodecParameters? = nil
+        format: PayloadFormat? = nil, redundancy: CodecParameters? = nil, isScreenShare: Bool = false
     ) throws -> (track: TransceiverID, publication: PublicationID) {
         let track = try person.publisher.addTransceiver(
             kind, direction: .sendonly, streamIDs: [person.name],
@@ -136,7 +136,7 @@ final class RoomCompany {
             redundancy: redundancy, spatialLayers: Array(layers.indices),
             sizes: layers.indices.map {
                 SubscriberHints.Size(width: 320 << $0, height: 180 << $0, quality: qualities[min($0, 2)])
-            }, framesPerSecond: 30)
+            }, framesPerSecond: 30, isScreenShare: isScreenShare)
         return (track, try room.publish(on: received, of: person.publishing, description, at: now))
     }
 

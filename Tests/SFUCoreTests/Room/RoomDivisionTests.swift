@@ -97,6 +97,25 @@ import Testing
         #expect(steps.allSatisfy { $0 < 45 }, "\(steps)")
     }
 
+    @Test(arguments: [(false, 2), (true, 3)])
+    func `two pictures a second are enough of a screen, which is to be read, and of a camera they are not`(
+        isScreenShare: Bool, layer: Int
+    ) throws {
+        let company = RoomCompany()
+        let ann = company.join("ann")
+        let bob = company.join("bob")
+        let track = try company.publish(ann, .video, layers: Self.layers, isScreenShare: isScreenShare)
+        try company.subscribe(bob, to: track.publication)
+        company.run(for: .seconds(Int64(1)))
+        for number in 0..<240 {
+            let isWhole = number < 90 || number % 15 == 0 || ann.wantsKeyFrame
+            let layers = isWhole ? Self.layers : Array(Self.layers.prefix(2))
+            try company.picture(number, of: ann, track.track, layers: layers)
+            company.run(for: .milliseconds(33))
+        }
+        #expect(bob.layers(of: track.publication).last.map { Int($0) } == layer)
+    }
+
     @Test func `the publisher is told at once when somebody wants more, and later when nobody does`() throws {
         let company = RoomCompany()
         let ann = company.join("ann")
