@@ -83,7 +83,7 @@ class Namespace:
             self._asks.send(b"\n")
             _, descriptors, _, _ = socket.recv_fds(self._asks, 1, 1, socket.MSG_CMSG_CLOEXEC)
         if not descriptors:
-            raise RuntimeError("the namespace has ended")
+            raise ConnectionError("the namespace has ended")
         return socket.socket(fileno=descriptors[0])
 
     def connect(self, host, port):
@@ -101,6 +101,8 @@ class Namespace:
     def http(self, host, port):
         """The same for HTTP, by Python's own client."""
         connection = http.client.HTTPConnection(host, port, timeout=PATIENCE)
+        # It would connect anew outside.
+        connection.auto_open = 0
         connection.sock = self.connect(host, port)
         connection.sock.settimeout(PATIENCE)
         return connection
@@ -109,7 +111,8 @@ class Namespace:
         """What a GET brings, or a POST if there is a body."""
         place = urlsplit(url)
         with contextlib.closing(self.http(place.hostname, place.port)) as connection:
-            connection.request("GET" if body is None else "POST", place.path, body, headers)
+            target = f"{place.path}?{place.query}" if place.query else place.path
+            connection.request("GET" if body is None else "POST", target, body, headers)
             response = connection.getresponse()
             answer = response.read()
         assert response.status == 200, f"{url}: {response.status} {answer[:200]!r}"

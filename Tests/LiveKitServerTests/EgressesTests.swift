@@ -39,7 +39,7 @@ import Testing
                 look: { _ in
                     (room, looked.add(1, ordering: .relaxed).oldValue < looks ? [] : [person])
                 },
-                webhook: { _ in }), logger: Logger(label: "test"))
+                webhook: { _ in }), moment: .seconds(60), logger: Logger(label: "test"))
     }
 
     private static func infos(_ egresses: Egresses) async -> [LiveKitEgressInfo] {

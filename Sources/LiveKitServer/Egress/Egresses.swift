@@ -33,6 +33,8 @@ actor Egresses {
     }
 
     private let configuration: RecordingConfiguration
+    /// So long a track that is asked for may take to come into its room.
+    private let moment: Duration
     let surroundings: Surroundings
     let logger: Logger
     private let loop = NetworkLoop(name: "roost-recorder")
@@ -61,11 +63,13 @@ actor Egresses {
 
     /// So many that are over are remembered.
     private static let historyLimit = 1_000
-    /// So long a track that is asked for may take to come into its room.
-    private static let moment = Duration.seconds(3)
 
-    init(_ configuration: RecordingConfiguration, _ surroundings: Surroundings, logger: Logger) {
+    init(
+        _ configuration: RecordingConfiguration, _ surroundings: Surroundings, moment: Duration = .seconds(3),
+        logger: Logger
+    ) {
         self.configuration = configuration
+        self.moment = moment
         self.surroundings = surroundings
         self.logger = logger
     }
@@ -179,14 +183,17 @@ actor Egresses {
     private func find(
         _ sid: String, inRoom name: String
     ) async throws(TwirpError) -> (LiveKitRoom, LiveKitTrackInfo) {
-        let end = ContinuousClock.now + Self.moment
+        let end = ContinuousClock.now + moment
+        // Each look is work for the room's thread.
+        var pause = Duration.milliseconds(50)
         while true {
             let (room, people) = try await look(name)
             if let track = people.lazy.flatMap(\.tracks).first(where: { $0.sid == sid }) { return (room, track) }
-            let mayWait = !isStopping && ContinuousClock.now < end
-            guard mayWait, (try? await Task.sleep(for: .milliseconds(50))) != nil else {
+            try checkIsRunning()
+            guard ContinuousClock.now < end, (try? await Task.sleep(for: pause)) != nil else {
                 throw TwirpError(.notFound, "track is not found")
             }
+            pause = min(pause * 2, .milliseconds(400))
         }
     }
 
