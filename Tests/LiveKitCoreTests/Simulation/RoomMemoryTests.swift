@@ -17,7 +17,7 @@ struct RoomMemoryTests {
 
     @Test func `a room that is kept by mistake would be noticed`() async {
         await #expect(processExitsWith: .success) {
-            let grown = grownByRooms(24, keeping: true)
+            let grown = grownByRooms(50, keeping: true)
             #expect(grown > 256 * 1_024, "\(grown) bytes")
         }
     }
