@@ -90,11 +90,24 @@ struct FollowedWorkspaceTests {
         let ada = UserID(UUID())
         var followed = FollowedWorkspace(sequence: 0)
         followed.add(ear, of: ada, presence(.member))
-        followed.watch(channel, ear, of: ada)
+        followed.watch(channel, after: 0, ear, of: ada)
         followed.deliver(event(1, .channel(channel)), .init())
         followed.stopWatching(channel, ear)
         followed.deliver(event(2, .channel(channel)), .init())
         #expect(ear.heard == [1])
+    }
+
+    @Test func `what was written before they looked is not for them, though it is passed on later`() {
+        let ear = Ear()
+        let ada = UserID(UUID())
+        var followed = FollowedWorkspace(sequence: 0)
+        followed.add(ear, of: ada, presence(.member))
+        followed.watch(channel, after: 2, ear, of: ada)
+        for sequence in Int64(1)...3 { followed.deliver(event(sequence, .channel(channel)), .init()) }
+        #expect(ear.heard == [3])
+        // Whether somebody is typing is no event.
+        followed.send(Array("{}".utf8), toChannel: channel)
+        #expect(ear.heard == [3, -1])
     }
 
     @Test func `who has left the workspace or become a guest since they asked looks at no channel`() {
@@ -102,12 +115,12 @@ struct FollowedWorkspaceTests {
         let (ada, guest) = (UserID(UUID()), UserID(UUID()))
         var followed = FollowedWorkspace(sequence: 0)
         followed.add(ear, of: guest, presence(.guest, other))
-        followed.watch(channel, ear, of: guest)
-        followed.watch(channel, ear, of: ada)
+        followed.watch(channel, after: 0, ear, of: guest)
+        followed.watch(channel, after: 0, ear, of: ada)
         followed.deliver(event(1, .channel(channel)), .init())
         #expect(ear.heard == [])
         followed.add(ear, of: ada, presence(.member))
-        followed.watch(channel, ear, of: ada)
+        followed.watch(channel, after: 0, ear, of: ada)
         followed.deliver(event(2, .channel(channel)), .init())
         #expect(ear.heard == [2])
     }
@@ -132,7 +145,7 @@ struct FollowedWorkspaceTests {
         var followed = FollowedWorkspace(sequence: 0)
         for _ in 0..<2 {
             followed.add(ear, of: user, presence(.member, channel))
-            followed.watch(other, ear, of: user)
+            followed.watch(other, after: 0, ear, of: user)
         }
         followed.deliver(event(1, .channel(channel)), .init())
         followed.deliver(event(2, .channel(other)), .init())

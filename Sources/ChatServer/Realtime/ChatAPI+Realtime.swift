@@ -111,8 +111,11 @@ extension ChatAPI {
             try connection.resumeBegins(at: service.now())
             try await hub.resume(places, connection, of: user)
         case .joinChannel(let channel):
-            let workspace = try await service.read { try $0.mayRead(channel, by: user) }
-            await hub.watch(channel, in: workspace, connection, of: user)
+            let (workspace, newest) = try await service.read { chat in
+                let workspace = try chat.mayRead(channel, by: user)
+                return (workspace, try chat.sequence(of: workspace))
+            }
+            await hub.watch(channel, in: workspace, after: newest, connection, of: user)
         case .leaveChannel(let channel): await hub.stopWatching(channel, connection)
         case .sendMessage(let channel, let body):
             let new = ChatTransaction.NewMessage(

@@ -41,8 +41,8 @@ struct FollowedWorkspace {
     private(set) var people: [UserID: Person] = [:]
     /// Who of the connected is in each channel.
     private var members: [ChannelID: Set<UserID>] = [:]
-    /// Connections that look at a channel whose members they are not.
-    private var watchers: [ChannelID: [any RealtimeReceiver]] = [:]
+    /// Connections that look at a channel whose members they are not, each from behind an event on.
+    private var watchers: [ChannelID: [(receiver: any RealtimeReceiver, after: Int64)]] = [:]
 
     init(sequence: Int64) { self.sequence = sequence }
 
@@ -115,14 +115,18 @@ struct FollowedWorkspace {
 
     /// Not for who is in the channel, and gets everything anyway, nor for who has left the workspace or has become a
     /// guest since they asked.
-    mutating func watch(_ channel: ChannelID, _ connection: any RealtimeReceiver, of user: UserID) {
+    ///
+    /// - Parameter sequence: the newest event when they asked. It may not have been passed on yet, and is not for them.
+    mutating func watch(
+        _ channel: ChannelID, after sequence: Int64, _ connection: any RealtimeReceiver, of user: UserID
+    ) {
         guard let person = people[user], person.role != .guest, !isMember(user, of: channel) else { return }
-        guard watchers[channel]?.contains(where: { $0 === connection }) != true else { return }
-        watchers[channel, default: []].append(connection)
+        guard watchers[channel]?.contains(where: { $0.receiver === connection }) != true else { return }
+        watchers[channel, default: []].append((connection, sequence))
     }
 
     mutating func stopWatching(_ channel: ChannelID, _ connection: any RealtimeReceiver) {
-        watchers[channel]?.removeAll { $0 === connection }
+        watchers[channel]?.removeAll { $0.receiver === connection }
         if watchers[channel]?.isEmpty == true { watchers[channel] = nil }
     }
 
@@ -172,7 +176,7 @@ struct FollowedWorkspace {
         case .everybody: for person in people.values { Self.send(&broadcast, to: person) }
         case .members: for person in people.values where person.role != .guest { Self.send(&broadcast, to: person) }
         case .user(let user): if let person = people[user] { Self.send(&broadcast, to: person) }
-        case .channel(let channel): send(&broadcast, toChannel: channel)
+        case .channel(let channel): send(&broadcast, toChannel: channel, of: event.sequence)
         case .about(let subject):
             let acquainted = surroundings.acquainted[subject] ?? []
             for (user, person) in people where person.role != .guest || user == subject || acquainted.contains(user) {
@@ -193,11 +197,15 @@ struct FollowedWorkspace {
         broadcast.send()
     }
 
-    private func send(_ broadcast: inout WebSocketBroadcast, toChannel channel: ChannelID, except user: UserID? = nil) {
+    /// - Parameter sequence: the event's; what is none is for all who look on now.
+    private func send(
+        _ broadcast: inout WebSocketBroadcast, toChannel channel: ChannelID, of sequence: Int64 = .max,
+        except user: UserID? = nil
+    ) {
         for member in members[channel] ?? [] where member != user {
             if let person = people[member] { Self.send(&broadcast, to: person) }
         }
-        for connection in watchers[channel] ?? [] { connection.take(&broadcast) }
+        for watcher in watchers[channel] ?? [] where sequence > watcher.after { watcher.receiver.take(&broadcast) }
     }
 
     private static func send(_ broadcast: inout WebSocketBroadcast, to person: Person) {

@@ -404,11 +404,14 @@ actor RealtimeHub {
 
     // MARK: What passes
 
-    /// Looks at a channel without being in it.
-    func watch(_ channel: ChannelID, in id: WorkspaceID, _ connection: RealtimeConnection, of user: UserID) async {
+    /// Looks at a channel without being in it, from behind this event on.
+    func watch(
+        _ channel: ChannelID, in id: WorkspaceID, after sequence: Int64, _ connection: RealtimeConnection,
+        of user: UserID
+    ) async {
         // Whoever has just come into the workspace may be ahead of the word of it.
         if workspaces[id]?.people[user] == nil { await follow(id, connection, of: user, after: nil) }
-        workspaces[id]?.watch(channel, connection, of: user)
+        workspaces[id]?.watch(channel, after: sequence, connection, of: user)
     }
 
     func stopWatching(_ channel: ChannelID, _ connection: RealtimeConnection) {
