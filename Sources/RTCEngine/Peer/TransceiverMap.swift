@@ -20,6 +20,7 @@ struct TransceiverMap<Value> {
     }
 
     /// All transceivers that have a value.
+    // A key path of a generic type is made anew at each use.
     var ids: [TransceiverID] { entries.map { $0.id } }
     var first: Value? { entries.first?.value }
     var values: some Sequence<Value> { entries.lazy.compactMap(\.value) }

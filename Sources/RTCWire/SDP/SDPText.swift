@@ -111,9 +111,6 @@ extension StringProtocol {
     /// The parts between single or repeated spaces.
     var sdpFields: [Substring] { sdpParts(" ") }
 
-    /// Its fields with one space between them, and none around them.
-    var sdpWords: String { sdpFields[...].sdpText }
-
     /// The parts between separators; empty ones are left out.
     func sdpParts(_ separator: Unicode.Scalar) -> [Substring] {
         Substring(self).parts(between: UInt8(ascii: separator), keepsEmpty: false)

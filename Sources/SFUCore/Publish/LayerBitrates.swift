@@ -10,8 +10,8 @@ public struct LayerBitrates: Sendable {
     public static let maximumTemporalLayers = 4
     private static let cells = maximumSpatialLayers * maximumTemporalLayers
     /// The window slides by this much.
-    private static let step = Interval.milliseconds(100)
-    private static let steps = 10
+    static let step = Interval.milliseconds(100)
+    static let steps = 10
     /// So many windows, one behind the other, are remembered.
     private static let windows = 3
     private static let rows = steps * windows

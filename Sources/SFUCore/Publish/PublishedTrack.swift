@@ -80,6 +80,7 @@ public struct PublishedTrack: ~Copyable, Sendable {
     public let format: PayloadFormat
     /// Whether layers are streams of their own or lie inside one.
     public private(set) var arrangement: LayerArrangement
+    /// Layers are compared by their pictures.
     private let prefersMotion: Bool
     /// Which streams have come, a bit each.
     private var heard: UInt8 = 0

@@ -15,8 +15,8 @@ struct StarvedLayers: Sendable {
     /// After nothing has come of any layer for so long, counts say nothing until a second has passed.
     private static let lull = Interval.milliseconds(500)
     private static let layers = LayerBitrates.maximumSpatialLayers
-    private static let step = Interval.milliseconds(100)
-    private static let steps = 10
+    private static let step = LayerBitrates.step
+    private static let steps = LayerBitrates.steps
 
     /// A bit for each.
     private(set) var mask: UInt8 = 0

@@ -365,9 +365,7 @@ public final class Room {
         }
         for publication in publications.values {
             publication.askForKeyFrames(at: now)
-            if publication.dynacast.nextWake != nil {
-                tell(publication.dynacast.tick(at: now), of: publication)
-            }
+            if publication.dynacast.nextWake != nil { tell(publication.dynacast.tick(at: now), of: publication) }
         }
         tellSpeakers(at: now)
         guard nextAllocation.map({ $0 <= now }) ?? true else { return }

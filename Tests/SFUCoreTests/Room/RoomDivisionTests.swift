@@ -9,6 +9,20 @@ import Testing
 @Suite struct RoomDivisionTests {
     private static let layers = ["q", "h", "f"]
 
+    /// Bob is connected, and subscribed to what ann publishes in three layers.
+    private static func watching(isScreenShare: Bool = false) throws -> (
+        company: RoomCompany, ann: RoomCompany.Person, bob: RoomCompany.Person,
+        published: (track: TransceiverID, publication: PublicationID)
+    ) {
+        let company = RoomCompany()
+        let ann = company.join("ann")
+        let bob = company.join("bob")
+        let published = try company.publish(ann, .video, layers: layers, isScreenShare: isScreenShare)
+        try company.subscribe(bob, to: published.publication)
+        company.run(for: .seconds(Int64(1)))
+        return (company, ann, bob, published)
+    }
+
     @Test func `what a subscriber says of a picture's priority is asked when its bitrate is divided`() throws {
         let company = RoomCompany()
         let ann = company.join("ann")
@@ -23,12 +37,7 @@ import Testing
     }
 
     @Test func `a subscriber's layer is changed at a key frame, and no picture is missed`() throws {
-        let company = RoomCompany()
-        let ann = company.join("ann")
-        let bob = company.join("bob")
-        let camera = try company.publish(ann, .video, layers: Self.layers)
-        try company.subscribe(bob, to: camera.publication)
-        company.run(for: .seconds(Int64(1)))
+        let (company, ann, bob, camera) = try Self.watching()
         var number = 0
         func watch(_ pictures: Int) throws {
             for _ in 0..<pictures {
@@ -67,12 +76,7 @@ import Testing
     }
 
     @Test func `a layer of which nothing comes but the key frames that another one was asked for is left`() throws {
-        let company = RoomCompany()
-        let ann = company.join("ann")
-        let bob = company.join("bob")
-        let camera = try company.publish(ann, .video, layers: Self.layers)
-        try company.subscribe(bob, to: camera.publication)
-        company.run(for: .seconds(Int64(1)))
+        let (company, ann, bob, camera) = try Self.watching()
         var number = 0
         /// As browsers' encoders have it: who is asked for a key frame of one layer makes one of each, the largest
         /// first.
@@ -101,12 +105,7 @@ import Testing
     func `two pictures a second are enough of a screen, which is to be read, and of a camera they are not`(
         isScreenShare: Bool, layer: Int
     ) throws {
-        let company = RoomCompany()
-        let ann = company.join("ann")
-        let bob = company.join("bob")
-        let track = try company.publish(ann, .video, layers: Self.layers, isScreenShare: isScreenShare)
-        try company.subscribe(bob, to: track.publication)
-        company.run(for: .seconds(Int64(1)))
+        let (company, ann, bob, track) = try Self.watching(isScreenShare: isScreenShare)
         for number in 0..<240 {
             let isWhole = number < 90 || number % 15 == 0 || ann.wantsKeyFrame
             let layers = isWhole ? Self.layers : Array(Self.layers.prefix(2))
@@ -117,12 +116,7 @@ import Testing
     }
 
     @Test func `the publisher is told at once when somebody wants more, and later when nobody does`() throws {
-        let company = RoomCompany()
-        let ann = company.join("ann")
-        let bob = company.join("bob")
-        let camera = try company.publish(ann, .video, layers: Self.layers)
-        try company.subscribe(bob, to: camera.publication)
-        company.run(for: .seconds(Int64(1)))
+        let (company, _, bob, camera) = try Self.watching()
         func look(_ quality: VideoQuality, isDisabled: Bool = false) throws {
             try company.room.setHints(
                 SubscriberHints(isDisabled: isDisabled, quality: quality), of: bob.subscribing,
@@ -225,12 +219,7 @@ import Testing
     }
 
     @Test func `sizes that nobody has are taken for large ones`() throws {
-        let company = RoomCompany()
-        let ann = company.join("ann")
-        let bob = company.join("bob")
-        let camera = try company.publish(ann, .video, layers: Self.layers)
-        try company.subscribe(bob, to: camera.publication)
-        company.run(for: .seconds(Int64(1)))
+        let (company, ann, bob, camera) = try Self.watching()
         try company.room.setHints(
             SubscriberHints(width: Int(UInt32.max), height: Int(UInt32.max)), of: bob.subscribing,
             for: camera.publication, at: company.now)

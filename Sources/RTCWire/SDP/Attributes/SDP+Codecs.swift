@@ -79,7 +79,7 @@ extension SDP {
         /// Reads `name=value;…`; white space around the parts is dropped.
         public init(_ text: some StringProtocol) {
             self.options = Substring(text).sdpParts(";").compactMap { part in
-                let trimmed = part.sdpWords
+                let trimmed = part.sdpFields[...].sdpText
                 guard !trimmed.isEmpty else { return nil }
                 guard let (name, value) = trimmed.sdpCut("=") else { return Option(trimmed, nil) }
                 return Option(String(name), String(value))
