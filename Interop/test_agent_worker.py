@@ -81,6 +81,9 @@ def test_it_says_back_what_it_hears_and_what_is_written(sfu, echo, request):
     ann.do("send", topic="chat", text="is anybody there?", reliable=True)
     heard = ann.wait_for("data", topic="chat")
     assert heard["text"] == "is anybody there?" and heard["who"] == agent
+    ann.do("write", topic="lk.chat", text="and in a chat?")
+    answered = ann.wait_for("text", topic="lk.chat")
+    assert answered["text"] == "and in a chat?" and answered["who"] == agent
     ann.do("send", topic="chat", text="goodbye", reliable=True)
     ann.wait_for("gone", who=agent)
     wait_for_statuses(sfu, room, dispatch, "JS_SUCCESS")

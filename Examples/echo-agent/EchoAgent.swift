@@ -47,6 +47,13 @@ struct EchoAgent {
 
     private static func echo(_ context: AgentJobContext) async throws {
         let room = context.room
+        // What people write in LiveKit's own applications.
+        await room.registerTextStreamHandler(for: "lk.chat") { [weak room] reader, sender in
+            guard let room, let sender else { return }
+            var options = StreamTextOptions(topic: "lk.chat")
+            options.destinationIdentities = [sender]
+            try await room.sendText(try await reader.readAll(limit: 1 << 20), options: options)
+        }
         let events = room.events
         try await context.connect()
         for await event in events {

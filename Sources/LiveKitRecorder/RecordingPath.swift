@@ -103,7 +103,7 @@ package struct RecordingPath: Sendable {
     }
 
     /// Letters, digits and a few signs, of at most so many bytes.
-    private static func made(safe text: some StringProtocol, also signs: String, limit: Int) -> String {
+    package static func made(safe text: some StringProtocol, also signs: String, limit: Int) -> String {
         var safe = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
             safe.append(scalar.isOfWords || signs.unicodeScalars.contains(scalar) ? scalar : "_")

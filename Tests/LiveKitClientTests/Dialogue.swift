@@ -191,6 +191,14 @@ final class Dialogue {
         case .localDataTrack(let handle, let sid): return "* \(handle) is \(sid?.rawValue ?? "over")"
         case .dataFrame(let id, let frame): return "* frame \(frame.payload) of \(id.rawValue)"
         case .endDataStreams(let id): return "* no more frames of \(id.rawValue)"
+        case .streamBegan(let id, let header):
+            return "* \(header.isText ? "text" : "bytes") \(id.rawValue) on \(header.topic)"
+                + " from \(header.sender?.rawValue ?? "the server")\(header.isPacked ? ", packed" : "")"
+        case .streamWentOn(let id, let chunk):
+            return "* \(id.rawValue): \(String(validating: chunk, as: UTF8.self) ?? "\(chunk.count) bytes")"
+        case .streamEnded(let id, .success(let attributes)):
+            return "* \(id.rawValue) is over" + (attributes.isEmpty ? "" : " \(attributes)")
+        case .streamEnded(let id, .failure(let error)): return "* \(id.rawValue) breaks off: \(error)"
         case .invoke(let call): return "* called \(call.method)(\(call.payload)) by \(call.caller)"
         case .abandon(let requestID): return "! abandon \(requestID)"
         case .complete(let request, .success(.published(let sid))): return "= \(request.rawValue) \(sid)"
@@ -248,8 +256,18 @@ final class Dialogue {
         case .rpcResponse(let response)?:
             if case .error(let error)? = response.value { return "error \(error.code)\(to)" }
             return "answer \(response.payload)\(to)"
+        case .streamHeader(let header)?: return "stream on \(header.topic)\(text(inline: header))\(to)"
+        case .streamChunk(let chunk)?: return "chunk \(chunk.chunkIndex) of \(chunk.content.count) bytes\(to)"
+        case .streamTrailer(let trailer)?:
+            return "end\(trailer.reason.isEmpty ? "" : " (\(trailer.reason))")\(to)"
         default: return "another"
         }
+    }
+
+    private func text(inline header: LiveKitDataStream.Header) -> String {
+        guard header.hasInlineContent else { return header.compression == .none ? "" : ", packed" }
+        guard header.compression == .none else { return ", all of it, packed" }
+        return ": \(String(decoding: header.inlineContent, as: UTF8.self))"
     }
 
     private func text(_ event: RoomEvent) -> String {

@@ -133,7 +133,8 @@ extension RoomClientMachine {
     ) throws(RoomError) {
         guard isInRoom else { throw .notConnected }
         var packet = packet
-        packet.participantIdentity = roster.local.identity
+        // What is said in somebody else's name has theirs.
+        if packet.participantIdentity.isEmpty { packet.participantIdentity = roster.local.identity }
         packet.participantSid = roster.local.sid
         if label == .reliable { packet.sequence = data.nextSequence() }
         guard let bytes: [UInt8] = try? packet.serializedBytes(), bytes.count <= DataQueue.largestMessage else {
@@ -168,7 +169,7 @@ extension RoomClientMachine {
         if label == .tracks { return dataTrackPacketReceived(bytes) }
         guard let packet = try? LiveKitDataPacket(serializedBytes: bytes) else { return }
         if label == .reliable, !data.isNew(packet) { return }
-        let sender = packet.participantIdentity.isEmpty ? nil : ParticipantIdentity(packet.participantIdentity)
+        let sender = packet.sender
         switch packet.value {
         case .user(let user)?:
             put(
@@ -180,9 +181,11 @@ extension RoomClientMachine {
         case .rpcRequest(let request)?: callReceived(request, from: sender, at: now)
         case .rpcAck(let acknowledgement)?: calls.acknowledged(acknowledgement.requestID)
         case .rpcResponse(let response)?: callAnswered(response, by: sender)
+        case .streamHeader(let header)?: streamBegan(header, packet, at: now)
+        case .streamChunk(let chunk)?: streamWentOn(chunk, packet, at: now)
+        case .streamTrailer(let trailer)?: streamEnded(trailer, packet, at: now)
         // Of features that are not ours.
-        case .sipDtmf?, .transcription?, .metrics?, .chatMessage?, .streamHeader?, .streamChunk?, .streamTrailer?,
-            .encryptedPacket?, nil:
+        case .sipDtmf?, .transcription?, .metrics?, .chatMessage?, .encryptedPacket?, nil:
             break
         }
     }

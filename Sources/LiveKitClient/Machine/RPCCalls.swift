@@ -1,8 +1,10 @@
+internal import Foundation
 internal import LiveKitProtocol
 internal import RTCEngine
 internal import SwiftProtobuf
 
-/// Calls of others' methods that wait for their answers, and the methods that are ours (LiveKit's RPC, version 1).
+/// Calls of others' methods that wait for their answers, and the methods that are ours (LiveKit's RPC, versions 1
+/// and 2: in messages, and in streams).
 struct RPCCalls {
     struct Pending {
         let request: RequestID
@@ -25,8 +27,16 @@ struct RPCCalls {
 
     private(set) var pending: [Pending] = []
     var methods: Set<String> = []
-    /// Calls of methods of ours that others wait for, by request: who, and until when.
-    private var open: [String: (caller: ParticipantIdentity, until: Instant)] = [:]
+    /// A call of a method of ours that somebody waits for.
+    struct Open {
+        let caller: ParticipantIdentity
+        let until: Instant
+        /// It came as a stream, and its answer goes as one.
+        let isStreamed: Bool
+    }
+
+    /// By request.
+    private var open: [String: Open] = [:]
 
     var deadline: Instant? {
         let answers = pending.map { min($0.acknowledgedBy ?? $0.answeredBy, $0.answeredBy) }
@@ -38,6 +48,13 @@ struct RPCCalls {
     mutating func acknowledged(_ requestID: String) {
         guard let place = pending.firstIndex(where: { $0.requestID == requestID }) else { return }
         pending[place].acknowledgedBy = nil
+    }
+
+    /// Who was called answers, and has not said all of it. False for anybody else.
+    mutating func answerBegan(_ requestID: String, by sender: ParticipantIdentity?) -> Bool {
+        guard pending.contains(where: { $0.requestID == requestID && $0.destination == sender }) else { return false }
+        acknowledged(requestID)
+        return true
     }
 
     /// Nobody else answers for who was called.
@@ -74,13 +91,13 @@ struct RPCCalls {
     }
 
     /// False for a call that is being answered already, or one too many.
-    mutating func begin(_ requestID: String, from caller: ParticipantIdentity, until: Instant) -> Bool {
+    mutating func begin(_ requestID: String, _ call: Open) -> Bool {
         guard open[requestID] == nil, open.count < Self.openLimit else { return false }
-        open[requestID] = (caller, until)
+        open[requestID] = call
         return true
     }
 
-    mutating func end(_ requestID: String) -> ParticipantIdentity? { open.removeValue(forKey: requestID)?.caller }
+    mutating func end(_ requestID: String) -> Open? { open.removeValue(forKey: requestID) }
 
     /// Calls of methods of ours whose callers wait no longer.
     mutating func takeAbandoned(at now: Instant) -> [String] {
@@ -96,28 +113,39 @@ extension RoomClientMachine {
         _ method: String, payload: String, of destination: ParticipantIdentity, timeout: Interval?, request: RequestID,
         at now: Instant
     ) {
-        guard payload.utf8.count <= RPCError.largestPayload else {
-            return put(.completeCall(request, .failure(.requestPayloadTooLarge)))
-        }
-        guard roster.has(destination) else {
+        guard let callee = roster.remote.values.first(where: { $0.identity == destination.rawValue }) else {
             return put(.completeCall(request, .failure(.recipientNotFound)))
+        }
+        let takesStreams = callee.clientProtocol >= 1
+        let limit = takesStreams ? RPCError.largestStreamedPayload : RPCError.largestPayload
+        guard payload.utf8.count <= limit else {
+            return put(.completeCall(request, .failure(.requestPayloadTooLarge)))
         }
         let timeout = timeout ?? RPCCalls.usualTimeout
         let id = makeID("RPC_")
         // What is left to the method when the way to it and back is taken off.
-        let forMethod = max(timeout - RPCCalls.roundTrip, RPCCalls.shortestTimeout)
-        let packet = LiveKitDataPacket.with {
-            $0.destinationIdentities = [destination.rawValue]
-            $0.rpcRequest = .with {
-                $0.id = id
-                $0.method = method
-                $0.payload = payload
-                $0.responseTimeoutMs = UInt32(clamping: forMethod.nanoseconds / 1_000_000)
-                $0.version = 1
-            }
-        }
+        let forMethod = max(timeout - RPCCalls.roundTrip, RPCCalls.shortestTimeout).nanoseconds / 1_000_000
         do throws(RoomError) {
-            try send(packet, .reliable, at: now)
+            if takesStreams {
+                let attributes = [
+                    CallPayload.Attribute.requestID: id, CallPayload.Attribute.method: method,
+                    CallPayload.Attribute.responseTimeout: String(forMethod),
+                    CallPayload.Attribute.version: CallPayload.version,
+                ]
+                try sendCall(payload, CallPayload.requestTopic, attributes, to: destination, at: now)
+            } else {
+                let packet = LiveKitDataPacket.with {
+                    $0.destinationIdentities = [destination.rawValue]
+                    $0.rpcRequest = .with {
+                        $0.id = id
+                        $0.method = method
+                        $0.payload = payload
+                        $0.responseTimeoutMs = UInt32(clamping: forMethod)
+                        $0.version = 1
+                    }
+                }
+                try send(packet, .reliable, at: now)
+            }
         } catch {
             return put(.completeCall(request, .failure(.sendFailed)))
         }
@@ -127,36 +155,102 @@ extension RoomClientMachine {
                 answeredBy: now + timeout))
     }
 
-    /// Somebody calls a method of ours: hears at once that we have heard.
+    /// Somebody calls a method of ours.
     mutating func callReceived(_ call: LiveKitRpcRequest, from caller: ParticipantIdentity?, at now: Instant) {
+        let timeout = Interval.milliseconds(Int64(call.responseTimeoutMs))
+        guard
+            callBegan(
+                call.id, from: caller, method: call.method, isVersionKnown: call.version == 1, isStreamed: false,
+                timeout: timeout, at: now)
+        else { return }
+        invoke(call.id, from: caller, call.method, call.payload, timeout)
+    }
+
+    /// Somebody calls a method of ours with what follows. Nil where that is not wanted.
+    mutating func callBegan(
+        _ header: IncomingStreamHeader, _ attributes: [String: String], at now: Instant
+    ) -> CallPayload? {
+        // To a call without a number there is no answer.
+        guard let id = attributes[CallPayload.Attribute.requestID], !id.isEmpty else { return nil }
+        let method = attributes[CallPayload.Attribute.method] ?? ""
+        let milliseconds = attributes[CallPayload.Attribute.responseTimeout].flatMap { UInt32($0) } ?? 0
+        let timeout = Interval.milliseconds(Int64(milliseconds))
+        guard
+            callBegan(
+                id, from: header.sender, method: method,
+                isVersionKnown: attributes[CallPayload.Attribute.version] == CallPayload.version, isStreamed: true,
+                timeout: timeout, at: now)
+        else { return nil }
+        do throws(StreamError) {
+            return try CallPayload(id, header, method: method, responseTimeout: timeout)
+        } catch {
+            answerRPC(id, .failure(.applicationError), at: now)
+            return nil
+        }
+    }
+
+    /// Whoever calls hears at once that we have heard. False where there is nothing to be called.
+    private mutating func callBegan(
+        _ id: String, from caller: ParticipantIdentity?, method: String, isVersionKnown: Bool, isStreamed: Bool,
+        timeout given: Interval, at now: Instant
+    ) -> Bool {
         // A call of the server's comes from nobody, and its answer goes to everybody: only the server knows its number.
         let caller = caller ?? ""
         // What nobody waits for any more makes room for others. Callers that do not say how long wait as SDKs do.
-        let given = Interval.milliseconds(Int64(call.responseTimeoutMs))
         let timeout = given > .zero ? min(given, RPCCalls.longestTimeout) : RPCCalls.usualTimeout
-        guard calls.begin(call.id, from: caller, until: now + timeout + RPCCalls.roundTrip) else { return }
-        sayCall(to: caller, at: now) { $0.rpcAck = .with { $0.requestID = call.id } }
-        guard call.version == 1 else {
-            return answerRPC(call.id, .failure(.unsupportedVersion), at: now)
+        let open = RPCCalls.Open(caller: caller, until: now + timeout + RPCCalls.roundTrip, isStreamed: isStreamed)
+        guard calls.begin(id, open) else { return false }
+        sayCall(to: caller, at: now) { $0.rpcAck = .with { $0.requestID = id } }
+        guard isVersionKnown else {
+            answerRPC(id, .failure(.unsupportedVersion), at: now)
+            return false
         }
-        guard calls.methods.contains(call.method) else {
-            return answerRPC(call.id, .failure(.unsupportedMethod), at: now)
+        guard calls.methods.contains(method) else {
+            answerRPC(id, .failure(.unsupportedMethod), at: now)
+            return false
         }
+        return true
+    }
+
+    /// What a method is called with is all there, or will not be.
+    mutating func callEnded(_ payload: CallPayload, _ end: IncomingStreamEnd, at now: Instant) {
+        do throws(StreamError) {
+            _ = try end.get()
+            let text = try payload.end()
+            invoke(payload.requestID, from: payload.sender, payload.method, text, payload.responseTimeout)
+        } catch .tooLong {
+            answerRPC(payload.requestID, .failure(.requestPayloadTooLarge), at: now)
+        } catch {
+            answerRPC(payload.requestID, .failure(.applicationError), at: now)
+        }
+    }
+
+    private mutating func invoke(
+        _ id: String, from caller: ParticipantIdentity?, _ method: String, _ payload: String, _ timeout: Interval
+    ) {
         put(
             .invoke(
                 RPCInvocation(
-                    requestID: call.id, caller: caller, method: call.method, payload: call.payload,
-                    responseTimeout: .milliseconds(Int64(call.responseTimeoutMs)))))
+                    requestID: id, caller: caller ?? "", method: method, payload: payload,
+                    responseTimeout: .nanoseconds(timeout.nanoseconds))))
     }
 
     /// A method of ours has come to an end.
     mutating func answerRPC(_ requestID: String, _ outcome: Result<String, RPCError>, at now: Instant) {
-        guard let caller = calls.end(requestID) else { return }
+        guard let call = calls.end(requestID) else { return }
         var outcome = outcome
-        if case .success(let payload) = outcome, payload.utf8.count > RPCError.largestPayload {
+        let limit = call.isStreamed ? RPCError.largestStreamedPayload : RPCError.largestPayload
+        if case .success(let payload) = outcome, payload.utf8.count > limit {
             outcome = .failure(.responsePayloadTooLarge)
         }
-        sayCall(to: caller, at: now) { packet in
+        // Errors are messages in both versions.
+        if call.isStreamed, case .success(let payload) = outcome {
+            let attributes = [CallPayload.Attribute.requestID: requestID]
+            // As below, of a caller that this does not reach.
+            try? sendCall(payload, CallPayload.responseTopic, attributes, to: call.caller, at: now)
+            return
+        }
+        sayCall(to: call.caller, at: now) { packet in
             packet.rpcResponse = .with { response in
                 response.requestID = requestID
                 switch outcome {
@@ -170,6 +264,17 @@ extension RoomClientMachine {
                 }
             }
         }
+    }
+
+    /// A call or an answer as a stream.
+    private mutating func sendCall(
+        _ payload: String, _ topic: String, _ attributes: [String: String], to destination: ParticipantIdentity,
+        at now: Instant
+    ) throws(RoomError) {
+        var options = StreamTextOptions(topic: topic)
+        options.attributes = attributes
+        let header = LiveKitDataStream.Header(options, id: makeID("ST_"), timestamp: wallClock())
+        try sendWhole(header, content: Array(payload.utf8), to: [destination], at: now)
     }
 
     /// A caller that this does not reach hears nothing, and has a time-out for that.
@@ -193,6 +298,39 @@ extension RoomClientMachine {
         case .compressedPayload?: put(.completeCall(request, .failure(.applicationError)))
         case nil: put(.completeCall(request, .success("")))
         }
+    }
+
+    /// Who was called answers with what follows. Nil where nobody waits for it.
+    mutating func answerBegan(_ header: IncomingStreamHeader, _ attributes: [String: String]) -> CallPayload? {
+        guard let id = attributes[CallPayload.Attribute.requestID], calls.answerBegan(id, by: header.sender) else {
+            return nil
+        }
+        do throws(StreamError) {
+            return try CallPayload(id, header)
+        } catch {
+            if let request = calls.take(id, by: header.sender) {
+                put(.completeCall(request, .failure(.applicationError)))
+            }
+            return nil
+        }
+    }
+
+    /// An answer is all there, or will not be.
+    mutating func answerEnded(_ payload: CallPayload, _ end: IncomingStreamEnd) {
+        // The time for it may be over.
+        guard let request = calls.take(payload.requestID, by: payload.sender) else { return }
+        let result: Result<String, RPCError>
+        do throws(StreamError) {
+            _ = try end.get()
+            result = .success(try payload.end())
+        } catch .tooLong {
+            result = .failure(.responsePayloadTooLarge)
+        } catch .senderLeft {
+            result = .failure(.recipientDisconnected)
+        } catch {
+            result = .failure(.applicationError)
+        }
+        put(.completeCall(request, result))
     }
 
     mutating func callTimePassed(at now: Instant) {

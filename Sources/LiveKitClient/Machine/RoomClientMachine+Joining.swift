@@ -114,6 +114,7 @@ extension RoomClientMachine {
         if purpose == .rejoin {
             // They are for the session that is over: those that are for this one are said by what follows.
             forgetHeld()
+            endStreams(at: now)
             subscriptionsBeginAnew()
             publishAgain()
             dataSubscriptionsBeginAnew(at: now)
@@ -183,6 +184,7 @@ extension RoomClientMachine {
         for request in requests.takeAll() { put(.complete(request, .failure(error))) }
         for request in publishing.takeRequests() { put(.complete(request, .failure(error))) }
         for call in calls.takeAll() { put(.completeCall(call, .failure(.recipientDisconnected))) }
+        for case .reader(let id) in incoming.takeAll() { put(.streamEnded(id, .failure(.disconnected))) }
         for sid in subscribing.takeAll() { put(.unsubscribed(sid)) }
         endLocalDataTracks(because: error)
         endRemoteDataTracks(because: error)

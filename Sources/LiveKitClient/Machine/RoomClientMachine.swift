@@ -55,6 +55,7 @@ struct RoomClientMachine {
     var dataSubscribing = DataSubscribing()
     var data = DataQueue()
     var calls = RPCCalls()
+    var incoming = IncomingStreams()
     var pings = Pings()
     /// Asked of us and not yet decided.
     var requests = PendingRequests()
@@ -71,6 +72,8 @@ struct RoomClientMachine {
         var attributes: [String: String] = [:]
         var version = "0"
         var operatingSystem = ""
+        /// Milliseconds since 1970, by the clock on the wall; what is sent is stamped with it.
+        var wallClock: @Sendable () -> Int64 = { 0 }
     }
 
     /// What the server said of the connection when it let us in.
@@ -112,6 +115,11 @@ struct RoomClientMachine {
         case dataFrame(RemoteDataTrackID, DataTrackFrame)
         /// No more frames of it come.
         case endDataStreams(RemoteDataTrackID)
+        /// A stream of somebody's that is read here has begun.
+        case streamBegan(IncomingStreamID, IncomingStreamHeader)
+        /// The next chunk of it.
+        case streamWentOn(IncomingStreamID, [UInt8])
+        case streamEnded(IncomingStreamID, IncomingStreamEnd)
         /// A method of ours is called.
         case invoke(RPCInvocation)
         /// Nobody waits any more for the answer of a method of ours.
@@ -144,6 +152,9 @@ struct RoomClientMachine {
         let digits = Array("0123456789abcdefghijklmnopqrstuvwxyz")
         return prefix + String((0..<12).map { _ in digits[Int(random.next() % 36)] })
     }
+
+    /// What others may compare with their clocks.
+    func wallClock() -> Int64 { options.wallClock() }
 
     /// Where a clock begins.
     mutating func makeTimestamp() -> UInt32 { UInt32(truncatingIfNeeded: random.next()) }

@@ -5,6 +5,9 @@ internal import LiveKitProtocol
 struct SignalPath: Sendable, Equatable {
     /// The server's "protocol" that we speak: what LiveKit's own SDKs of today do.
     static let protocolVersion = 16
+    /// Of what participants say to each other: streams of data whose beginning may carry all of them, and calls in
+    /// streams.
+    static let clientProtocol = 2
 
     var path = "/rtc"
     var query: [QueryItem]
@@ -22,6 +25,7 @@ extension RoomClientMachine {
         var items: [(String, String)] = [
             ("protocol", String(SignalPath.protocolVersion)), ("version", options.version),
             ("auto_subscribe", options.autoSubscribe ? "1" : "0"), ("adaptive_stream", "0"),
+            ("client_protocol", String(SignalPath.clientProtocol)), ("capabilities", "CAP_COMPRESSION_DEFLATE_RAW"),
         ]
         if !options.operatingSystem.isEmpty { items.append(("os", options.operatingSystem)) }
         switch purpose {

@@ -11,8 +11,10 @@ public struct RPCError: Error, Sendable, Hashable {
         self.data = data
     }
 
-    /// The most bytes that a request or an answer may have.
+    /// The most bytes that a request or an answer may have with a participant that knows version 1 alone.
     public static let largestPayload = 15 << 10
+    /// The most bytes where both know version 2, in which they are streams.
+    public static let largestStreamedPayload = 4 << 20
 
     /// Who is called has no method of that name.
     public static let unsupportedMethod = RPCError(code: 1400, message: "Method not supported at destination")

@@ -26,6 +26,13 @@ public enum RoomError: Error, Sendable, Hashable {
     case dataTrackEnded
     /// The data track is encrypted between clients, and we have no key.
     case dataTrackEncrypted
+    /// The stream was begun in a session that is over, where nobody knows it any more; or the task that writes it was
+    /// cancelled.
+    case streamInterrupted
+    /// The stream has been ended.
+    case streamClosed
+    /// A file cannot be read; a part of a sentence.
+    case fileUnreadable(String)
 }
 
 /// Why the server refused a request (LiveKit's names).
@@ -76,6 +83,9 @@ extension RoomError: CustomStringConvertible {
         case .dataBacklog: "Too many messages wait to be sent."
         case .dataTrackEnded: "The data track is not published any more."
         case .dataTrackEncrypted: "The data track is encrypted, and there is no key for it here."
+        case .streamInterrupted: "The stream cannot go on: its session was lost, or its writer was cancelled."
+        case .streamClosed: "The stream has been ended already."
+        case .fileUnreadable(let how): "The file cannot be read: \(how)."
         }
     }
 }

@@ -1,3 +1,4 @@
+internal import Foundation
 internal import LiveKitProtocol
 internal import RTCEngine
 internal import RTCNetwork
@@ -37,6 +38,10 @@ public actor Room {
     var methods: [String: RPCHandler] = [:]
     /// Methods of ours that are at work, by request.
     var invocations: [String: Task<Void, Never>] = [:]
+    var textStreamHandlers: [String: TextStreamHandler] = [:]
+    var byteStreamHandlers: [String: ByteStreamHandler] = [:]
+    /// Streams of others' that go on.
+    var inboxes: [IncomingStreamID: DataStreamInbox] = [:]
     var publications: [LocalTrackID: LocalTrackPublication] = [:]
     var tracks: [TrackSID: RemoteTrack] = [:]
     /// By what our packets call them.
@@ -58,6 +63,7 @@ public actor Room {
         var told = RoomClientMachine.Options()
         told.autoSubscribe = options.autoSubscribe
         told.attributes = options.attributes
+        told.wallClock = { Int64(Date().timeIntervalSince1970 * 1_000) }
         #if os(Linux)
             told.operatingSystem = "linux"
         #elseif os(macOS)
@@ -70,6 +76,7 @@ public actor Room {
     deinit {
         timer.cancel()
         for task in invocations.values { task.cancel() }
+        for inbox in inboxes.values { inbox.end(.failure(.disconnected)) }
         socket?.close()
         socketFacts?.finish()
         broadcast.finish()
@@ -208,6 +215,9 @@ public actor Room {
             for stream in (dataStreams[id] ?? [:]).values { stream.yield(frame) }
         case .endDataStreams(let id):
             for stream in (dataStreams.removeValue(forKey: id) ?? [:]).values { stream.finish() }
+        case .streamBegan(let id, let header): streamBegan(id, header)
+        case .streamWentOn(let id, let chunk): inboxes[id]?.receive(chunk)
+        case .streamEnded(let id, let end): inboxes.removeValue(forKey: id)?.end(end)
         case .invoke(let call): invoke(call)
         case .abandon(let requestID): invocations.removeValue(forKey: requestID)?.cancel()
         case .complete(let request, let result): waiting.removeValue(forKey: request)?.resume(returning: result)

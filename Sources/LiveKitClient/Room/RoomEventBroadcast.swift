@@ -2,7 +2,7 @@ internal import Synchronization
 
 /// The events of one room and any number of listeners, each with an `AsyncStream` and a backlog of its own. What comes
 /// before the first listener waits for it. Whoever reads reliable messages from the network waits for the slowest
-/// listener (`waitForRoom`), and with it those who send them.
+/// listener, and for the readers of streams (`waitForRoom`), and with it those who send them.
 ///
 /// Guarded by its lock; events are sent by the room alone, and tasks go on outside the lock.
 final class RoomEventBroadcast: Sendable {
@@ -28,8 +28,11 @@ final class RoomEventBroadcast: Sendable {
 
         func place(of id: Int) -> Int? { listeners.firstIndex { $0.id == id } }
 
-        /// What the slowest listener has not taken.
-        var untaken: Int { listeners.reduce(0) { max($0, $1.backlog.reliableCost) } }
+        /// Bytes of streams that their readers have not taken.
+        var inStreams = 0
+
+        /// What the slowest listener has not taken, or the readers of streams.
+        var untaken: Int { listeners.reduce(inStreams) { max($0, $1.backlog.reliableCost) } }
 
         /// Those who may go on. When half is free, or each message that is taken would wake them.
         mutating func takeReaders() -> [Reader] {
@@ -81,6 +84,18 @@ final class RoomEventBroadcast: Sendable {
             return waiters
         }
         for waiter in waiters { waiter.resume(returning: event) }
+    }
+
+    /// So much has come for the readers of streams.
+    func streamsHold(_ bytes: Int) { state.withLock { $0.inStreams += bytes } }
+
+    /// Readers of streams have taken so much, or want it no more.
+    func streamsLetGo(_ bytes: Int) {
+        let readers = state.withLock { state in
+            state.inStreams -= bytes
+            return state.takeReaders()
+        }
+        for reader in readers { reader.resume() }
     }
 
     /// Back when there is room for another reliable message: when nobody has too many, nobody listens, it is over, or

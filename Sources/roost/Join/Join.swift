@@ -19,7 +19,8 @@ struct Join: AsyncParsableCommand {
 
             With --commands, each line of standard input is a JSON object that says what to "do": data, rpc, register, \
             answer, mute, unmute, publish, unpublish, subscribe, quality, attributes, publish_data_track, push, \
-            unpublish_data_track, subscribe_data_track, simulate or leave. docs/operations/joining.md has their fields.
+            unpublish_data_track, subscribe_data_track, send_text, send_file, read_text, read_files, simulate or \
+            leave. docs/operations/joining.md has their fields.
 
             The status is 0 after a room that we have left, 1 when it was not joined or was lost or a recording could \
             not be written, 64 when the command line is wrong, and 130 when Ctrl-C came before we were in.

@@ -9,6 +9,10 @@ struct JoinCommand: Decodable {
         case push
         case unpublishDataTrack = "unpublish_data_track"
         case subscribeDataTrack = "subscribe_data_track"
+        case sendText = "send_text"
+        case sendFile = "send_file"
+        case readText = "read_text"
+        case readFiles = "read_files"
         case leave
     }
 
@@ -25,6 +29,8 @@ struct JoinCommand: Decodable {
     var message: String?
     var track: String?
     var file: String?
+    var folder: String?
+    var type: String?
     var wanted: Bool?
     var quality: VideoQuality.RawValue?
     var name: String?
@@ -47,10 +53,10 @@ extension JoinRunner {
         if command.do == .leave { return false }
         switch command.do {
         // They wait for somebody else, and keep nothing waiting: an event tells what has come of them.
-        case .rpc, .publishDataTrack: start { [self] in await tried(command) }
+        case .rpc, .publishDataTrack, .sendText, .sendFile: start { [self] in await tried(command) }
         // In their order.
         case .data, .register, .answer, .mute, .unmute, .publish, .unpublish, .subscribe, .quality, .attributes,
-            .simulate, .push, .unpublishDataTrack, .subscribeDataTrack, .leave:
+            .simulate, .push, .unpublishDataTrack, .subscribeDataTrack, .readText, .readFiles, .leave:
             await tried(command)
         }
         return true
@@ -108,6 +114,10 @@ extension JoinRunner {
         case .push: try await push(command)
         case .unpublishDataTrack: try await unpublishDataTrack(command)
         case .subscribeDataTrack: try await subscribeDataTrack(command)
+        case .sendText: try await sendText(command)
+        case .sendFile: try await sendFile(command)
+        case .readText: await readText(command)
+        case .readFiles: try await readFiles(command)
         case .leave: break
         }
     }

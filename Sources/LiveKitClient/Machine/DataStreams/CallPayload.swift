@@ -1,0 +1,59 @@
+internal import RTCEngine
+
+/// What a method is called with, or answers, where that comes as a stream (LiveKit's RPC, version 2).
+final class CallPayload {
+    /// Streams of these topics are calls and answers, and nobody else's.
+    static let requestTopic = "lk.rpc_request"
+    static let responseTopic = "lk.rpc_response"
+    /// The version that such a call names.
+    static let version = "2"
+
+    /// Their attributes.
+    enum Attribute {
+        static let requestID = "lk.rpc_request_id"
+        static let method = "lk.rpc_request_method"
+        /// In milliseconds.
+        static let responseTimeout = "lk.rpc_request_response_timeout_ms"
+        static let version = "lk.rpc_request_version"
+    }
+
+    /// Of all that are on their way; bytes.
+    private static let togetherLimit = 32 << 20
+
+    let requestID: String
+    let sender: ParticipantIdentity?
+    /// Of a call.
+    let method: String
+    let responseTimeout: Interval
+    private var decoder: StreamDecoder
+    private var text: [UInt8] = []
+
+    init(
+        _ requestID: String, _ header: IncomingStreamHeader, method: String = "", responseTimeout: Interval = .zero
+    ) throws(StreamError) {
+        self.requestID = requestID
+        self.sender = header.sender
+        self.method = method
+        self.responseTimeout = responseTimeout
+        decoder = try header.decoder()
+    }
+
+    /// In bytes, of what has come.
+    var length: Int { text.count }
+
+    /// - Parameter held: of others that are on their way too.
+    func take(_ content: [UInt8], beside held: Int) throws(StreamError) {
+        decoder.feed(content)
+        while let piece = try decoder.next() {
+            guard text.count + piece.count <= RPCError.largestStreamedPayload, held + piece.count <= Self.togetherLimit
+            else { throw .tooLong(limit: RPCError.largestStreamedPayload) }
+            text += piece
+        }
+    }
+
+    /// No more comes.
+    func end() throws(StreamError) -> String {
+        try decoder.finish()
+        return String(decoding: text, as: UTF8.self)
+    }
+}

@@ -1,0 +1,250 @@
+internal import LiveKitProtocol
+internal import RTCEngine
+
+/// Names a stream of somebody else's for as long as it goes on.
+struct IncomingStreamID: Hashable, Sendable {
+    let rawValue: UInt64
+}
+
+/// What came before the content of a stream.
+struct IncomingStreamHeader: Sendable {
+    enum Kind: Sendable {
+        case text(TextStreamInfo)
+        case bytes(ByteStreamInfo)
+    }
+
+    var kind: Kind
+    /// Nil when the server sends it, or somebody who is hidden.
+    var sender: ParticipantIdentity?
+    /// Its chunks are one stream of DEFLATE.
+    var isPacked: Bool
+
+    var topic: String {
+        switch kind {
+        case .text(let info): info.topic
+        case .bytes(let info): info.topic
+        }
+    }
+
+    var totalLength: Int? {
+        switch kind {
+        case .text(let info): info.totalLength
+        case .bytes(let info): info.totalLength
+        }
+    }
+
+    var isText: Bool {
+        switch kind {
+        case .text: true
+        case .bytes: false
+        }
+    }
+
+    /// What is said of content that is all there is. Throws as `StreamDecoder` does.
+    func decoder() throws(StreamError) -> StreamDecoder {
+        try StreamDecoder(totalLength: totalLength, isPacked: isPacked, isText: isText)
+    }
+}
+
+/// Streams of others that have begun and not ended (LiveKit's data streams, versions 1 and 2).
+struct IncomingStreams {
+    /// Whom the content is for.
+    enum Use {
+        case reader(IncomingStreamID)
+        /// It is what a method of ours is called with.
+        case call(CallPayload)
+        /// It is the answer to a call of ours.
+        case answer(CallPayload)
+    }
+
+    /// Of a sender: two may choose the same name.
+    struct Key: Hashable {
+        let sender: String
+        let streamID: String
+
+        init(_ packet: LiveKitDataPacket, _ streamID: String) {
+            // Nobody who is hidden has either.
+            sender = packet.participantSid.isEmpty ? packet.participantIdentity : packet.participantSid
+            self.streamID = streamID
+        }
+    }
+
+    struct Stream {
+        var use: Use
+        var nextIndex: UInt64 = 0
+    }
+
+    /// So many of one sender that have not ended.
+    static let openLimit = 256
+
+    /// Those that somebody of ours reads.
+    var textTopics: Set<String> = []
+    var byteTopics: Set<String> = []
+    var open: [Key: Stream] = [:]
+    private var lastID: UInt64 = 0
+
+    mutating func nextID() -> IncomingStreamID {
+        lastID += 1
+        return IncomingStreamID(rawValue: lastID)
+    }
+
+    func hasRoom(for key: Key) -> Bool {
+        open[key] == nil && open.keys.count { $0.sender == key.sender } < Self.openLimit
+    }
+
+    /// Of calls and answers that are on their way, in bytes.
+    var payloadLength: Int {
+        open.values.reduce(0) { sum, stream in
+            switch stream.use {
+            case .reader: sum
+            case .call(let payload), .answer(let payload): sum + payload.length
+            }
+        }
+    }
+
+    /// Those of a sender, or of all.
+    mutating func takeAll(of sender: String? = nil) -> [Use] {
+        let taken = open.filter { sender == nil || $0.key.sender == sender }
+        for key in taken.keys { open[key] = nil }
+        return taken.sorted { $0.key.streamID < $1.key.streamID }.map(\.value.use)
+    }
+}
+
+/// Why a stream has no more content: with the attributes that came last, or an error.
+typealias IncomingStreamEnd = Result<[String: String], StreamError>
+
+extension RoomClientMachine {
+    mutating func streamBegan(_ header: LiveKitDataStream.Header, _ packet: LiveKitDataPacket, at now: Instant) {
+        let key = IncomingStreams.Key(packet, header.streamID)
+        // What is packed in a way of the future cannot be read.
+        guard [.none, .deflateRaw].contains(header.compression), incoming.hasRoom(for: key),
+            let begun = IncomingStreamHeader(header, sender: packet.sender),
+            let use = use(of: begun, at: now)
+        else { return }
+        if case .reader(let id) = use { put(.streamBegan(id, begun)) }
+        guard header.hasInlineContent else { return incoming.open[key] = IncomingStreams.Stream(use: use) }
+        // All of it: neither chunks nor an end follow.
+        if take([UInt8](header.inlineContent), for: use, at: now) { finish(use, .success([:]), at: now) }
+    }
+
+    /// Nil for what nobody of ours reads.
+    private mutating func use(of header: IncomingStreamHeader, at now: Instant) -> IncomingStreams.Use? {
+        switch header.kind {
+        case .text(let info) where info.topic == CallPayload.requestTopic:
+            return callBegan(header, info.attributes, at: now).map { .call($0) }
+        case .text(let info) where info.topic == CallPayload.responseTopic:
+            return answerBegan(header, info.attributes).map { .answer($0) }
+        case .text(let info):
+            return incoming.textTopics.contains(info.topic) ? .reader(incoming.nextID()) : nil
+        case .bytes(let info):
+            return incoming.byteTopics.contains(info.topic) ? .reader(incoming.nextID()) : nil
+        }
+    }
+
+    mutating func streamWentOn(_ chunk: LiveKitDataStream.Chunk, _ packet: LiveKitDataPacket, at now: Instant) {
+        let key = IncomingStreams.Key(packet, chunk.streamID)
+        // Some send the beginning to a few and the rest to everybody. What comes twice was heard.
+        guard var stream = incoming.open[key], chunk.chunkIndex >= stream.nextIndex else { return }
+        incoming.open[key] = nil
+        guard chunk.chunkIndex == stream.nextIndex else { return finish(stream.use, .failure(.incomplete), at: now) }
+        stream.nextIndex += 1
+        if take([UInt8](chunk.content), for: stream.use, at: now) { incoming.open[key] = stream }
+    }
+
+    mutating func streamEnded(_ trailer: LiveKitDataStream.Trailer, _ packet: LiveKitDataPacket, at now: Instant) {
+        guard let stream = incoming.open.removeValue(forKey: IncomingStreams.Key(packet, trailer.streamID)) else {
+            return
+        }
+        let end: IncomingStreamEnd =
+            trailer.reason.isEmpty
+            ? .success(trailer.attributes) : .failure(.abnormalEnd(reason: trailer.reason))
+        finish(stream.use, end, at: now)
+    }
+
+    /// Whoever sent them is gone.
+    mutating func endStreams(of sender: String, at now: Instant) {
+        for use in incoming.takeAll(of: sender) { finish(use, .failure(.senderLeft), at: now) }
+    }
+
+    /// We are in a new session: what came between is missing.
+    mutating func endStreams(at now: Instant) {
+        for use in incoming.takeAll() { finish(use, .failure(.disconnected), at: now) }
+    }
+
+    /// False when nothing more of the stream is wanted.
+    private mutating func take(_ content: [UInt8], for use: IncomingStreams.Use, at now: Instant) -> Bool {
+        switch use {
+        case .reader(let id):
+            if !content.isEmpty { put(.streamWentOn(id, content)) }
+            return true
+        case .call(let payload), .answer(let payload):
+            do throws(StreamError) {
+                try payload.take(content, beside: incoming.payloadLength)
+                return true
+            } catch {
+                finish(use, .failure(error), at: now)
+                return false
+            }
+        }
+    }
+
+    private mutating func finish(_ use: IncomingStreams.Use, _ end: IncomingStreamEnd, at now: Instant) {
+        switch use {
+        case .reader(let id): put(.streamEnded(id, end))
+        case .call(let payload): callEnded(payload, end, at: now)
+        case .answer(let payload): answerEnded(payload, end)
+        }
+    }
+}
+
+extension LiveKitDataPacket {
+    /// Nil when the server sent it, or somebody who is hidden.
+    var sender: ParticipantIdentity? {
+        participantIdentity.isEmpty ? nil : ParticipantIdentity(participantIdentity)
+    }
+}
+
+extension IncomingStreamHeader {
+    /// Nil for content of a kind that we do not know.
+    init?(_ header: LiveKitDataStream.Header, sender: ParticipantIdentity?) {
+        let length = header.hasTotalLength ? Int(clamping: header.totalLength) : nil
+        switch header.contentHeader {
+        case .textHeader(let text)?:
+            kind = .text(
+                TextStreamInfo(
+                    id: header.streamID, topic: header.topic, timestamp: header.timestamp, totalLength: length,
+                    attributes: header.attributes, operation: TextStreamInfo.Operation(text.operationType),
+                    version: Int(text.version),
+                    replyToStreamID: text.replyToStreamID.isEmpty ? nil : text.replyToStreamID,
+                    attachedStreamIDs: text.attachedStreamIds, isGenerated: text.generated))
+        case .byteHeader(let bytes)?:
+            kind = .bytes(
+                ByteStreamInfo(
+                    id: header.streamID, topic: header.topic, timestamp: header.timestamp, totalLength: length,
+                    attributes: header.attributes, mimeType: header.mimeType, name: bytes.name))
+        case nil: return nil
+        }
+        self.sender = sender
+        isPacked = header.compression == .deflateRaw
+    }
+}
+
+extension TextStreamInfo.Operation {
+    init(_ operation: LiveKitDataStream.OperationType) {
+        switch operation {
+        case .update: self = .update
+        case .delete: self = .delete
+        case .reaction: self = .reaction
+        case .create, .UNRECOGNIZED: self = .create
+        }
+    }
+
+    var message: LiveKitDataStream.OperationType {
+        switch self {
+        case .create: .create
+        case .update: .update
+        case .delete: .delete
+        case .reaction: .reaction
+        }
+    }
+}

@@ -1,0 +1,117 @@
+internal import LiveKitProtocol
+
+/// What a sender says of a stream of text before its content (LiveKit's data streams).
+public struct TextStreamInfo: Sendable, Hashable {
+    /// What a text is to those that came before it; for chats (LiveKit's names).
+    public enum Operation: String, Sendable, Hashable {
+        case create, update, delete, reaction
+    }
+
+    /// Chosen by the sender: another one for each stream.
+    public let id: String
+    /// Chosen by applications; `lk.chat` and `lk.transcription` are LiveKit's own.
+    public let topic: String
+    /// When it was begun, by the sender's clock: milliseconds since 1970.
+    public let timestamp: Int64
+    /// In bytes of UTF-8; nil where the sender did not know it.
+    public let totalLength: Int?
+    public let attributes: [String: String]
+    public let operation: Operation
+    /// Of a text that is updated.
+    public let version: Int
+    /// The stream that this one answers.
+    public let replyToStreamID: String?
+    /// Streams of bytes that belong to this text.
+    public let attachedStreamIDs: [String]
+    /// It was made by a program, as a transcription is.
+    public let isGenerated: Bool
+}
+
+/// What a sender says of a stream of bytes before its content (LiveKit's data streams).
+public struct ByteStreamInfo: Sendable, Hashable {
+    /// Chosen by the sender: another one for each stream.
+    public let id: String
+    /// Chosen by applications.
+    public let topic: String
+    /// When it was begun, by the sender's clock: milliseconds since 1970.
+    public let timestamp: Int64
+    /// In bytes; nil where the sender did not know it.
+    public let totalLength: Int?
+    public let attributes: [String: String]
+    /// As the sender says.
+    public let mimeType: String
+    /// Of a file, as the sender says: it may be anything, a path too, and be empty.
+    public let name: String
+}
+
+/// How a stream of text is begun.
+public struct StreamTextOptions: Sendable, Hashable {
+    public var topic: String
+    public var attributes: [String: String] = [:]
+    /// Whom it is for; everybody when there is none.
+    public var destinationIdentities: [ParticipantIdentity] = []
+    /// In whose name it is; our own when it is nil. Servers let agents alone write in others' names.
+    public var senderIdentity: ParticipantIdentity?
+    /// One is made when it is nil.
+    public var id: String?
+    public var operation = TextStreamInfo.Operation.create
+    public var version = 0
+    public var replyToStreamID: String?
+    public var attachedStreamIDs: [String] = []
+    public var isGenerated = false
+
+    public init(topic: String) { self.topic = topic }
+}
+
+/// How a stream of bytes is begun.
+public struct StreamByteOptions: Sendable, Hashable {
+    public var topic: String
+    public var attributes: [String: String] = [:]
+    /// Whom it is for; everybody when there is none.
+    public var destinationIdentities: [ParticipantIdentity] = []
+    /// One is made when it is nil.
+    public var id: String?
+    /// `application/octet-stream` when it is nil.
+    public var mimeType: String?
+    /// What whoever gets it may call it; of a file its own name when it is nil.
+    public var name: String?
+    /// How many bytes will come, where that is known.
+    public var totalLength: Int?
+
+    public init(topic: String) { self.topic = topic }
+}
+
+/// Why the content of a stream does not come to a good end.
+public enum StreamError: Error, Sendable, Hashable {
+    /// Its sender gave it up, for this reason.
+    case abnormalEnd(reason: String)
+    /// Its sender has left the room, or is back in a new session.
+    case senderLeft
+    /// We have left the room, or are in a new session, where what came meanwhile is missing.
+    case disconnected
+    /// A part of it is missing.
+    case incomplete
+    /// More came than was announced.
+    case lengthExceeded
+    /// It is no UTF-8, or is packed in a way that makes no sense.
+    case undecodable
+    /// It is longer than who reads takes.
+    case tooLong(limit: Int)
+    /// Nobody reads any more: the task that did is cancelled.
+    case cancelled
+}
+
+extension StreamError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .abnormalEnd(let reason): "Its sender has given it up: \(reason)"
+        case .senderLeft: "Its sender has left before its end."
+        case .disconnected: "The connection was lost before its end."
+        case .incomplete: "A part of it is missing."
+        case .lengthExceeded: "It is longer than its sender has said."
+        case .undecodable: "It cannot be decoded."
+        case .tooLong(let limit): "It is longer than \(limit) bytes."
+        case .cancelled: "Nobody reads it any more."
+        }
+    }
+}
