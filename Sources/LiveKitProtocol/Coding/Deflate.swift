@@ -28,8 +28,8 @@ package enum Deflate {
     }
 }
 
-/// Unpacks DEFLATE that comes in parts. A few bytes can become a thousand times as many: no more than was asked for come
-/// out at a time, and what is left of the input waits.
+/// Unpacks DEFLATE that comes in parts. A few bytes can become a thousand times as many: no more than was asked for
+/// come out at a time, and what is left of the input waits.
 package final class Inflater {
     /// It is no DEFLATE.
     package struct Damaged: Error, Equatable {}

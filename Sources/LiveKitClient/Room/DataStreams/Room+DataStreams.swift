@@ -6,8 +6,8 @@ internal import RTCNetwork
 /// Streams of data: texts and files of any length, which come whole, in order, and piece by piece (LiveKit's data
 /// streams). Those on topics `lk.rpc_…` are calls of methods, and belong to `performRPC`.
 extension Room {
-    /// Reads a text of somebody's; nil for a sender that is the server, or hidden. Runs beside all else, and begins when
-    /// the text does; an error that it throws is told to nobody.
+    /// Reads a text of somebody's; nil for a sender that is the server, or hidden. Runs beside all else, and begins
+    /// when the text does; an error that it throws is told to nobody.
     public typealias TextStreamHandler = @Sendable (TextStreamReader, ParticipantIdentity?) async throws -> Void
     /// Reads bytes of somebody's; as `TextStreamHandler`.
     public typealias ByteStreamHandler = @Sendable (ByteStreamReader, ParticipantIdentity?) async throws -> Void
