@@ -1,5 +1,6 @@
 import Foundation
 import LiveKitProtocol
+import RTCEngine
 import SwiftProtobuf
 import Testing
 
@@ -93,6 +94,7 @@ import Testing
         _ = dialogue.media(.stateChanged(.subscriber, .connected))
         #expect(dialogue.goesOn("s", 0, "a") == ["* 1: a"])
         _ = dialogue.server(.leave(.with { $0.action = .reconnect }))
+        _ = dialogue.pass(.seconds(Int64(1)))
         let rejoined = dialogue.server(Dialogue.join([Dialogue.info("ann")], sid: "PA_again"))
         #expect(rejoined.contains("* 1 breaks off: The connection was lost before its end."))
         _ = dialogue.media(.stateChanged(.subscriber, .connected))

@@ -1,5 +1,6 @@
 import Foundation
 import LiveKitProtocol
+import RTCEngine
 import SwiftProtobuf
 import Testing
 

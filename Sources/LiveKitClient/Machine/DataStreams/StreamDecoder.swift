@@ -73,14 +73,14 @@ struct StreamDecoder {
         return end == bytes.count ? bytes : Array(bytes[..<end])
     }
 
-    /// How many bytes at the end begin a character without ending it (RFC 3629 §3).
+    /// How many bytes at the end begin a character without ending it (RFC 3629 §4).
     static func unfinishedLength(_ bytes: ArraySlice<UInt8>) -> Int {
         for (back, byte) in bytes.suffix(3).reversed().enumerated() where byte & 0b1100_0000 != 0b1000_0000 {
             let needed =
                 switch byte {
-                case 0b1100_0000..<0b1110_0000: 2
-                case 0b1110_0000..<0b1111_0000: 3
-                case 0b1111_0000...: 4
+                case 0xc2...0xdf: 2
+                case 0xe0...0xef: 3
+                case 0xf0...0xf4: 4
                 default: 1
                 }
             return back + 1 < needed ? back + 1 : 0

@@ -2,6 +2,7 @@ internal import Foundation
 internal import LiveKitProtocol
 internal import RTCEngine
 internal import RTCNetwork
+internal import Synchronization
 
 /// Streams of data: texts and files of any length, which come whole, in order, and piece by piece (LiveKit's data
 /// streams). Those on topics `lk.rpc_…` are calls of methods, and belong to `performRPC`.
