@@ -70,6 +70,100 @@ import Testing
         }
     }
 
+    /// Two in a room, of whom one has just come in and has no channel yet.
+    private static func withNewcomer(_ body: (_ listener: Room, _ newcomer: Room) async throws -> Void) async throws {
+        try await TestServer.run { server in
+            let url = "ws://127.0.0.1:\(server.port)"
+            let (listener, newcomer) = (Room(), Room())
+            try await listener.connect(url: url, token: try TestServer.token(identity: "ann"))
+            try await newcomer.connect(url: url, token: try TestServer.token(identity: "bob"))
+            try await body(listener, newcomer)
+            await newcomer.disconnect()
+            await listener.disconnect()
+        }
+    }
+
+    @Test func `a long file goes whole, also where it is the first thing that is sent`() async throws {
+        try await Self.withNewcomer { listener, newcomer in
+            let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID())")
+            defer { try? FileManager.default.removeItem(at: file) }
+            let content = (0..<9_000_000).map { UInt8(truncatingIfNeeded: $0 &* 2_654_435_761 >> 11) }
+            try Data(content).write(to: file)
+            let (received, result) = AsyncStream.makeStream(of: [UInt8].self)
+            await listener.registerByteStreamHandler(for: "files") { reader, sender in
+                #expect(sender == "bob" && reader.info.totalLength == 9_000_000)
+                result.yield(try await reader.readAll())
+            }
+            try await newcomer.sendFile(at: file.path, options: StreamByteOptions(topic: "files"))
+            let isSame = await received.first { _ in true } == content
+            #expect(isSame)
+            // And a text that is packed in the meantime.
+            let (texts, text) = AsyncStream.makeStream(of: String.self)
+            await listener.registerTextStreamHandler(for: "notes") { reader, _ in
+                text.yield(try await reader.readAll())
+            }
+            let long = (0..<200_000).map { "\($0) " }.joined()
+            try await newcomer.sendText(long, options: StreamTextOptions(topic: "notes"))
+            let isSameText = await texts.first { _ in true } == long
+            #expect(isSameText)
+        }
+    }
+
+    @Test func `a stream whose writer is let go of breaks off, and one that is ended is over`() async throws {
+        try await Self.withNewcomer { listener, newcomer in
+            let (ends, end) = AsyncStream.makeStream(of: String.self)
+            await listener.registerTextStreamHandler(for: "notes") { reader, _ in
+                do {
+                    end.yield(try await reader.readAll() + " \(reader.attributes)")
+                } catch {
+                    end.yield("\(error)")
+                }
+            }
+            var told = ends.makeAsyncIterator()
+            func leaveUnfinished() async throws {
+                let writer = try await newcomer.streamText(options: StreamTextOptions(topic: "notes"))
+                try await writer.write("half")
+            }
+            try await leaveUnfinished()
+            #expect(await told.next() == "Its sender has given it up: its writer let go of it")
+            let writer = try await newcomer.streamText(options: StreamTextOptions(topic: "notes"))
+            try await writer.write("all")
+            let tooMuch = ["a": String(repeating: "b", count: 70_000)]
+            await #expect(throws: RoomError.dataTooLarge(limit: 64_000)) { try await writer.close(attributes: tooMuch) }
+            try await writer.close(attributes: ["mood": "good"])
+            #expect(await told.next() == "all [\"mood\": \"good\"]")
+            await #expect(throws: RoomError.streamClosed) { try await writer.write("more") }
+            await #expect(throws: RoomError.streamClosed) { try await writer.close() }
+            // Of those that are over nothing is left.
+            while await !listener.inboxes.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+        }
+    }
+
+    @Test func `what a handler throws or leaves unread keeps nobody from anything`() async throws {
+        try await Self.withNewcomer { listener, newcomer in
+            let (begun, begin) = AsyncStream.makeStream(of: Void.self)
+            await listener.registerByteStreamHandler(for: "files") { reader, _ in
+                reader.cancel()
+                begin.yield()
+                try await Task.sleep(for: .seconds(60))
+            }
+            let bytes = [UInt8](repeating: 7, count: 6 << 20)
+            var options = StreamByteOptions(topic: "files")
+            options.totalLength = bytes.count
+            let writer = try await newcomer.streamBytes(options: options)
+            try await writer.write([1])
+            _ = await begun.first { true }
+            try await writer.write(bytes)
+            let (calls, call) = AsyncStream.makeStream(of: Void.self)
+            await listener.registerRPCMethod("ping") { _ in
+                call.yield()
+                return "pong"
+            }
+            #expect(try await newcomer.performRPC("ping", payload: "", of: "ann") == "pong")
+            _ = await calls.first { true }
+        }
+    }
+
     /// With a data track that bob publishes, of which ann was told.
     private static func withDataTrack(
         _ body: (_ listener: Room, _ track: LocalDataTrack, _ remote: RemoteDataTrack) async throws -> Void

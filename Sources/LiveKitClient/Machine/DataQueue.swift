@@ -26,6 +26,15 @@ struct DataQueue {
     /// By the publisher's sid.
     private(set) var lastReceived: [String: UInt32] = [:]
 
+    /// Before there is a channel so much waits for it that more of a stream should not, so that there is room for the
+    /// ends of streams and for what does not wait.
+    var isHalfFull: Bool { waitingBytes > Self.limit / 2 }
+
+    /// Whether a message of so many bytes, or several, can go or wait.
+    func hasRoom(for count: Int) -> Bool {
+        openLabels.contains(.reliable) || waitingBytes + count <= Self.limit
+    }
+
     /// Something waits for a channel.
     var hasWaiting: Bool { !waiting.isEmpty || !waitingFrames.isEmpty }
 
@@ -181,11 +190,13 @@ extension RoomClientMachine {
         case .rpcRequest(let request)?: callReceived(request, from: sender, at: now)
         case .rpcAck(let acknowledgement)?: calls.acknowledged(acknowledgement.requestID)
         case .rpcResponse(let response)?: callAnswered(response, by: sender)
-        case .streamHeader(let header)?: streamBegan(header, packet, at: now)
-        case .streamChunk(let chunk)?: streamWentOn(chunk, packet, at: now)
-        case .streamTrailer(let trailer)?: streamEnded(trailer, packet, at: now)
+        // Where messages are lost streams are of no use, and nobody would wait for those who read them.
+        case .streamHeader(let header)? where label == .reliable: streamBegan(header, packet, at: now)
+        case .streamChunk(let chunk)? where label == .reliable: streamWentOn(chunk, packet, at: now)
+        case .streamTrailer(let trailer)? where label == .reliable: streamEnded(trailer, packet, at: now)
         // Of features that are not ours.
-        case .sipDtmf?, .transcription?, .metrics?, .chatMessage?, .encryptedPacket?, nil:
+        case .sipDtmf?, .transcription?, .metrics?, .chatMessage?, .encryptedPacket?, .streamHeader?, .streamChunk?,
+            .streamTrailer?, nil:
             break
         }
     }

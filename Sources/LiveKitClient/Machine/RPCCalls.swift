@@ -22,8 +22,10 @@ struct RPCCalls {
     static let shortestTimeout = Interval.seconds(Int64(1))
     /// However long a caller says that it waits.
     static let longestTimeout = Interval.seconds(Int64(3_600))
-    /// So many that we have not answered.
+    /// So many of one caller that we have not answered.
     private static let openLimit = 256
+    /// What they are called with, together; bytes.
+    private static let heldLimit = 16 << 20
 
     private(set) var pending: [Pending] = []
     var methods: Set<String> = []
@@ -33,6 +35,8 @@ struct RPCCalls {
         let until: Instant
         /// It came as a stream, and its answer goes as one.
         let isStreamed: Bool
+        /// Of what it is called with, as far as that has come; bytes.
+        var length = 0
     }
 
     /// By request.
@@ -70,6 +74,8 @@ struct RPCCalls {
         return pending.filter { $0.destination == identity }.map(\.request)
     }
 
+    func isAwaited(_ requestID: String) -> Bool { pending.contains { $0.requestID == requestID } }
+
     mutating func takeLate(at now: Instant) -> [(RequestID, RPCError)] {
         var late: [(RequestID, RPCError)] = []
         pending.removeAll { call in
@@ -92,9 +98,18 @@ struct RPCCalls {
 
     /// False for a call that is being answered already, or one too many.
     mutating func begin(_ requestID: String, _ call: Open) -> Bool {
-        guard open[requestID] == nil, open.count < Self.openLimit else { return false }
+        guard open[requestID] == nil, open.values.count(where: { $0.caller == call.caller }) < Self.openLimit else {
+            return false
+        }
         open[requestID] = call
         return true
+    }
+
+    /// What a method is called with has become so long. False where its caller makes us keep too much.
+    mutating func hold(_ length: Int, of requestID: String) -> Bool {
+        guard let call = open[requestID] else { return false }
+        open[requestID]?.length = length
+        return open.values.reduce(0) { $1.caller == call.caller ? $0 + $1.length : $0 } <= Self.heldLimit
     }
 
     mutating func end(_ requestID: String) -> Open? { open.removeValue(forKey: requestID) }
@@ -335,6 +350,10 @@ extension RoomClientMachine {
 
     mutating func callTimePassed(at now: Instant) {
         for (request, error) in calls.takeLate(at: now) { put(.completeCall(request, .failure(error))) }
-        for requestID in calls.takeAbandoned(at: now) { put(.abandon(requestID)) }
+        let abandoned = calls.takeAbandoned(at: now)
+        for requestID in abandoned { put(.abandon(requestID)) }
+        // What is still on its way to them, or comes as an answer too late, is for nobody.
+        if !abandoned.isEmpty { incoming.dropCalls { abandoned.contains($0) } }
+        incoming.dropAnswers { [calls] in !calls.isAwaited($0) }
     }
 }

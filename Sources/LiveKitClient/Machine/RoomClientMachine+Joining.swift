@@ -200,6 +200,7 @@ extension RoomClientMachine {
     /// A cloud's server moves a participant into another room over the same connection.
     private mutating func roomMoved(_ moved: LiveKitRoomMovedResponse, at now: Instant) {
         token = moved.token.isEmpty ? token : moved.token
+        sessionReplaced()
         session.sid = moved.participant.sid
         session.roomSID = moved.room.sid
         session.roomName = moved.room.name

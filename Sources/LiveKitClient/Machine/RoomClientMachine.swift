@@ -25,6 +25,15 @@ struct RoomClientMachine {
         /// Until the next attempt.
         case waiting(Purpose, until: Instant)
         case disconnected(DisconnectReason)
+
+        /// The session that there was is lost.
+        var endsSession: Bool {
+            switch self {
+            case .signaling(let purpose, _), .connecting(let purpose, _), .waiting(let purpose, _): purpose == .rejoin
+            case .disconnected: true
+            case .idle, .connected: false
+            }
+        }
     }
 
     /// LiveKit's SDKs wait so long for the first message, and for media.
@@ -44,6 +53,9 @@ struct RoomClientMachine {
     /// Since when we are in, the last time; and how often in a row that has not lasted.
     var connectedAt = Instant.zero
     var shortConnections = 0
+
+    /// How many sessions were lost for good: what is begun in one does not go on in the next.
+    private(set) var sessionNumber = 0
 
     /// Of the session: from `join` on.
     var session = Session()
@@ -187,7 +199,13 @@ struct RoomClientMachine {
         }
     }
 
-    mutating func move(to next: Phase) { phase = next }
+    mutating func move(to next: Phase) {
+        if next.endsSession, !phase.endsSession { sessionNumber += 1 }
+        phase = next
+    }
+
+    /// The same connection, and another session.
+    mutating func sessionReplaced() { sessionNumber += 1 }
 
     /// Says it to the server now, or as soon as it hears again.
     mutating func say(_ request: LiveKitSignalRequest.OneOf_Message) {

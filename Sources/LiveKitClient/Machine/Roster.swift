@@ -94,7 +94,7 @@ extension RoomClientMachine {
         for call in calls.recipientLeft(participant.identity) {
             put(.completeCall(call, .failure(.recipientDisconnected)))
         }
-        endStreams(of: info.sid, at: now)
+        endStreams(of: info, at: now)
     }
 
     private mutating func participantChanged(from old: LiveKitParticipantInfo, to new: LiveKitParticipantInfo) {

@@ -97,7 +97,7 @@ public enum StreamError: Error, Sendable, Hashable {
     case undecodable
     /// It is longer than who reads takes.
     case tooLong(limit: Int)
-    /// Nobody reads any more: the task that did is cancelled.
+    /// Nobody reads any more: the task that did, or the reader, is cancelled.
     case cancelled
 }
 

@@ -3,14 +3,15 @@ internal import RTCNetwork
 
 /// Messages, calls of methods, and what others see of us.
 extension Room {
-    /// Sends a message to those who are named, or to everybody. Back when it is on its way; it waits for a connection
-    /// that is being made. A reliable one waits while 4 MiB of others are still to be sent.
+    /// Sends a message to those who are named, or to everybody. Back when it is on its way, or waits for a connection
+    /// that is being made. A reliable one waits while 4 MiB of others are still to be sent, or 2 MiB wait for the
+    /// connection.
     ///
     /// - Parameter isReliable: repeated until it arrives, in order; otherwise sent once.
     public func publish(
         data: [UInt8], isReliable: Bool = true, to destinations: [ParticipantIdentity] = [], topic: String? = nil
     ) async throws(RoomError) {
-        if isReliable { await media?.waitForRoom() }
+        if isReliable { await waitForRoom() }
         do throws(RoomError) {
             try machine.sendData(
                 data, isReliable: isReliable, to: destinations, topic: topic, at: NetworkLoop.now)
@@ -73,6 +74,8 @@ extension Room {
 
     func answer(_ call: RPCInvocation, _ outcome: Result<String, RPCError>) async {
         invocations[call.requestID] = nil
+        // Whoever calls again and again does not make us keep more and more answers.
+        await waitForRoom()
         machine.answerRPC(call.requestID, outcome, at: NetworkLoop.now)
         await apply()
     }

@@ -40,6 +40,9 @@ public actor Room {
     var invocations: [String: Task<Void, Never>] = [:]
     var textStreamHandlers: [String: TextStreamHandler] = [:]
     var byteStreamHandlers: [String: ByteStreamHandler] = [:]
+    /// They wait until not too much waits for a channel.
+    var channelWaiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
+    var lastChannelWaiter: UInt64 = 0
     /// Streams of others' that go on.
     var inboxes: [IncomingStreamID: DataStreamInbox] = [:]
     var publications: [LocalTrackID: LocalTrackPublication] = [:]
@@ -184,6 +187,7 @@ public actor Room {
         isApplying = false
         for continuation in applied { continuation.resume() }
         applied = []
+        resumeChannelWaiters()
         schedule()
     }
 

@@ -34,9 +34,16 @@ final class RoomEventBroadcast: Sendable {
         /// What the slowest listener has not taken, or the readers of streams.
         var untaken: Int { listeners.reduce(inStreams) { max($0, $1.backlog.reliableCost) } }
 
-        /// Those who may go on. When half is free, or each message that is taken would wake them.
+        /// Whether enough is free: half of it, or each message that is taken would wake them. Of streams an eighth is
+        /// enough, for what waits may be one reader's who waits for another.
+        private var hasRoomAgain: Bool {
+            let limit = RoomEventBroadcast.reliableLimit
+            return inStreams <= limit - limit / 8 && listeners.allSatisfy { $0.backlog.reliableCost <= limit / 2 }
+        }
+
+        /// Those who may go on.
         mutating func takeReaders() -> [Reader] {
-            guard !readers.isEmpty, isFinished || untaken <= RoomEventBroadcast.reliableLimit / 2 else { return [] }
+            guard !readers.isEmpty, isFinished || hasRoomAgain else { return [] }
             defer { readers = [:] }
             return Array(readers.values)
         }

@@ -30,6 +30,7 @@ struct JoinCommand: Decodable {
     var track: String?
     var file: String?
     var folder: String?
+    var limit: Int?
     var type: String?
     var wanted: Bool?
     var quality: VideoQuality.RawValue?
@@ -53,10 +54,10 @@ extension JoinRunner {
         if command.do == .leave { return false }
         switch command.do {
         // They wait for somebody else, and keep nothing waiting: an event tells what has come of them.
-        case .rpc, .publishDataTrack, .sendText, .sendFile: start { [self] in await tried(command) }
+        case .rpc, .publishDataTrack, .sendFile: start { [self] in await tried(command) }
         // In their order.
         case .data, .register, .answer, .mute, .unmute, .publish, .unpublish, .subscribe, .quality, .attributes,
-            .simulate, .push, .unpublishDataTrack, .subscribeDataTrack, .readText, .readFiles, .leave:
+            .simulate, .push, .unpublishDataTrack, .subscribeDataTrack, .sendText, .readText, .readFiles, .leave:
             await tried(command)
         }
         return true

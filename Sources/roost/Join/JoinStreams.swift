@@ -53,11 +53,15 @@ extension JoinRunner {
         }
     }
 
+    /// Of a file that is received, in bytes.
+    private static let usualFileLimit = 1 << 30
+
     /// Writes what comes on a topic into files, or no more of it.
     func readFiles(_ command: JoinCommand) async throws {
         let topic = command.topic ?? ""
         guard command.wanted ?? true else { return await room.registerByteStreamHandler(for: topic, nil) }
         let folder = try command.needed(\.folder, "folder")
+        let limit = command.limit ?? Self.usualFileLimit
         do {
             try FileManager.default.createDirectory(
                 atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -65,12 +69,13 @@ extension JoinRunner {
             throw CommandError("the folder \(folder) cannot be made: \(error.localizedDescription)")
         }
         await room.registerByteStreamHandler(for: topic) { [output] reader, sender in
-            await Self.read(reader, from: sender, into: folder, output)
+            await Self.read(reader, from: sender, into: folder, atMost: limit, output)
         }
     }
 
     private static func read(
-        _ reader: ByteStreamReader, from sender: ParticipantIdentity?, into folder: String, _ output: CallOutput
+        _ reader: ByteStreamReader, from sender: ParticipantIdentity?, into folder: String, atMost limit: Int,
+        _ output: CallOutput
     ) async {
         let (info, who) = (reader.info, sender?.rawValue ?? "")
         let fields: [String: JSONField] = [
@@ -80,7 +85,10 @@ extension JoinRunner {
         do {
             let file = try ReceivedFile(in: folder, named: info.name)
             do {
-                for try await piece in reader { try file.write(piece) }
+                for try await piece in reader {
+                    guard file.length + piece.count <= limit else { throw StreamError.tooLong(limit: limit) }
+                    try file.write(piece)
+                }
             } catch {
                 file.remove()
                 throw error

@@ -83,7 +83,35 @@ import Testing
         #expect(begun.count == 256)
         #expect(dialogue.begins("s", from: "bob").count == 1)
         _ = dialogue.ends("s0")
+        dialogue.machine.incoming.readerGone(IncomingStreamID(rawValue: 1))
         #expect(dialogue.begins("s300").count == 1)
+    }
+
+    @Test func `those that are over count while their readers have them`() {
+        let dialogue = Self.reading([Dialogue.info("ann"), Dialogue.info("bob")])
+        for number in 0..<256 {
+            #expect(dialogue.begins("s\(number)") { $0.inlineContent = Data() }.count == 2)
+        }
+        #expect(dialogue.begins("s") { $0.inlineContent = Data() }.isEmpty)
+        #expect(dialogue.begins("s", from: "bob").count == 1)
+        dialogue.machine.incoming.readerGone(IncomingStreamID(rawValue: 7))
+        #expect(dialogue.begins("s") { $0.inlineContent = Data() }.count == 2)
+    }
+
+    @Test func `of one that was let go of no more is told`() {
+        let dialogue = Self.reading()
+        _ = dialogue.begins("s")
+        dialogue.machine.incoming.readerGone(IncomingStreamID(rawValue: 1))
+        #expect(dialogue.goesOn("s", 0, "a").isEmpty && dialogue.ends("s").isEmpty)
+    }
+
+    @Test func `streams are of the channel that loses nothing`() {
+        let dialogue = Self.reading()
+        var header = LiveKitDataStream.Header()
+        header.topic = "notes"
+        header.textHeader = .init()
+        #expect(dialogue.hears(from: "ann", .lossy) { $0.streamHeader = header }.isEmpty)
+        #expect(dialogue.hears(from: "ann") { $0.streamHeader = header }.count == 1)
     }
 
     @Test func `they go on while the session does, and break off with it`() {

@@ -51,7 +51,7 @@ import Testing
         #expect(try Self.send(text, Self.dialogue(2, canUnpack: false)) == ["> _reliable stream on notes: \(text)"])
         // Of content that fills more than one chunk all are one packed stream.
         let long = Self.dialogue(2)
-        let noise = (0..<30_000).map { "\($0 * 7_919 % 100_003)" }.joined()
+        let noise = (0..<12_000).map { "\($0 * 7_919 % 100_003)" }.joined()
         let said = try Self.send(noise, long)
         #expect(said.first == "> _reliable stream on notes, packed" && said.last == "> _reliable end")
         #expect(said.count > 3)
@@ -124,7 +124,20 @@ import Testing
         let header = LiveKitDataStream.Header(StreamTextOptions(topic: "notes"), id: "s", timestamp: 1)
         var stream = try dialogue.machine.beginStream(header, to: [], at: dialogue.now)
         _ = dialogue.server(.leave(.with { $0.action = .reconnect }))
+        // At once: nothing of it waits for the next session.
+        #expect(throws: RoomError.streamInterrupted) {
+            try dialogue.machine.send([1], on: &stream, at: dialogue.now)
+        }
+        // One that is begun meanwhile does.
+        var next = try dialogue.machine.beginStream(header, to: [], at: dialogue.now)
+        try dialogue.machine.send([1], on: &next, at: dialogue.now)
         _ = dialogue.server(Dialogue.join([Dialogue.info("ann")], sid: "PA_again"))
+        try dialogue.machine.send([1, 2], on: &next, at: dialogue.now)
+        _ = dialogue.said()
+        #expect(
+            dialogue.media(.channelOpen(.reliable)) == [
+                "> _reliable stream on notes", "> _reliable chunk 0 of 1 bytes", "> _reliable chunk 1 of 2 bytes",
+            ])
         #expect(throws: RoomError.streamInterrupted) {
             try dialogue.machine.send([1], on: &stream, at: dialogue.now)
         }

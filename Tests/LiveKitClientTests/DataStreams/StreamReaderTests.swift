@@ -46,6 +46,7 @@ import Testing
     @Test func `who waits and is cancelled waits no longer`() async throws {
         let (reader, inbox) = text()
         let task = Task { try await reader.readAll() }
+        while inbox.waiterCount == 0 { await Task.yield() }
         task.cancel()
         await #expect(throws: StreamError.cancelled) { try await task.value }
         // Another may read on.
@@ -77,6 +78,19 @@ import Testing
         // What comes for nobody is not counted either.
         for _ in 0..<5 { inbox.receive([UInt8](repeating: 0x61, count: 1 << 20)) }
         await broadcast.waitForRoom()
+    }
+
+    @Test func `a reader that is cancelled reads no more and holds nobody up`() async throws {
+        let (reader, inbox) = text()
+        let task = Task { try await reader.readAll() }
+        while inbox.waiterCount == 0 { await Task.yield() }
+        reader.cancel()
+        reader.cancel()
+        await #expect(throws: StreamError.cancelled) { try await task.value }
+        for _ in 0..<5 { inbox.receive([UInt8](repeating: 0x61, count: 1 << 20)) }
+        inbox.end(.success([:]))
+        await broadcast.waitForRoom()
+        await #expect(throws: StreamError.cancelled) { try await reader.readAll() }
     }
 
     @Test func `what cannot be decoded holds nobody up`() async throws {

@@ -163,6 +163,67 @@ import Testing
         #expect(refused == ["> _reliable ack to ann", "> _reliable error 1402 to ann"])
     }
 
+    @Test func `a caller may make us keep so much, and others still call`() throws {
+        let dialogue = Self.dialogue()
+        let longest = try #require(Deflate.compress([UInt8](repeating: 0x61, count: 4 << 20)))
+        func call(_ id: String, from caller: String, with payload: [UInt8]) -> [String] {
+            _ = dialogue.begins(id, topic: "lk.rpc_request", from: caller) {
+                $0.attributes = Self.asking
+                $0.attributes["lk.rpc_request_id"] = id
+                $0.compression = .deflateRaw
+            }
+            return dialogue.hears(from: caller) {
+                $0.streamChunk = .with {
+                    $0.streamID = id
+                    $0.content = Data(payload)
+                }
+            }
+        }
+        for number in 0..<4 { #expect(call("r\(number)", from: "ann", with: longest).isEmpty) }
+        #expect(call("r4", from: "ann", with: longest) == ["> _reliable error 1402 to ann"])
+        #expect(call("s", from: "eve", with: longest).isEmpty)
+        #expect(dialogue.ends("s", from: "eve").first?.hasPrefix("* called shout(aaaa") == true)
+        // What is called counts until it has answered.
+        #expect(dialogue.ends("r0").first?.hasPrefix("* called") == true)
+        #expect(call("r5", from: "ann", with: longest) == ["> _reliable error 1402 to ann"])
+        dialogue.machine.answerRPC("r0", .success(""), at: dialogue.now)
+        _ = dialogue.said()
+        #expect(call("r6", from: "ann", with: longest).isEmpty)
+    }
+
+    @Test func `nothing is called with what comes too late, and nobody is kept from calling by it`() {
+        let dialogue = Self.dialogue()
+        for number in 0..<256 {
+            _ = dialogue.begins("c\(number)", topic: "lk.rpc_request") {
+                $0.attributes = Self.asking
+                $0.attributes["lk.rpc_request_id"] = "r\(number)"
+            }
+        }
+        // 256 are all that are kept.
+        let refused = dialogue.begins("d", topic: "lk.rpc_request") { $0.attributes = Self.asking }
+        #expect(refused.isEmpty)
+        #expect(dialogue.pass(.milliseconds(15_100)).count { $0.hasPrefix("! abandon") } == 256)
+        #expect(dialogue.ends("c0").isEmpty)
+        let called = dialogue.begins("e", topic: "lk.rpc_request") {
+            $0.attributes = Self.asking
+            $0.inlineContent = Data("hi".utf8)
+        }
+        #expect(called == ["> _reliable ack to ann", "* called shout(hi) by ann"])
+    }
+
+    @Test func `a call that does not fit before there is a channel goes not at all`() {
+        let dialogue = Dialogue()
+        dialogue.machine.connect(token: "token", request: dialogue.request(), at: dialogue.now)
+        _ = dialogue.server(Dialogue.join([Dialogue.info("ann") { $0.clientProtocol = 1 }]))
+        _ = dialogue.media(.stateChanged(.subscriber, .connected))
+        let long = String(repeating: "x", count: 3 << 20)
+        #expect(Self.call(dialogue, long).allSatisfy { !$0.hasPrefix("=") })
+        #expect(Self.call(dialogue, long).last == "= 3 failed: Failed to send (1505)")
+        let sent = dialogue.media(.channelOpen(.reliable))
+        #expect(sent.first == "> _reliable stream on lk.rpc_request to ann" && sent.last == "> _reliable end to ann")
+        #expect(sent.count { $0.contains("stream on") } == 1)
+    }
+
     @Test func `an answer that is too long is said to be`() {
         let dialogue = Self.dialogue()
         _ = dialogue.begins("c", topic: "lk.rpc_request") {

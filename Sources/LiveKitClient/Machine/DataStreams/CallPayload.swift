@@ -17,9 +17,6 @@ final class CallPayload {
         static let version = "lk.rpc_request_version"
     }
 
-    /// Of all that are on their way; bytes.
-    private static let togetherLimit = 32 << 20
-
     let requestID: String
     let sender: ParticipantIdentity?
     /// Of a call.
@@ -41,12 +38,12 @@ final class CallPayload {
     /// In bytes, of what has come.
     var length: Int { text.count }
 
-    /// - Parameter held: of others that are on their way too.
-    func take(_ content: [UInt8], beside held: Int) throws(StreamError) {
+    func take(_ content: [UInt8]) throws(StreamError) {
         decoder.feed(content)
         while let piece = try decoder.next() {
-            guard text.count + piece.count <= RPCError.largestStreamedPayload, held + piece.count <= Self.togetherLimit
-            else { throw .tooLong(limit: RPCError.largestStreamedPayload) }
+            guard text.count + piece.count <= RPCError.largestStreamedPayload else {
+                throw .tooLong(limit: RPCError.largestStreamedPayload)
+            }
             text += piece
         }
     }

@@ -74,32 +74,46 @@ struct IncomingStreams {
         var nextIndex: UInt64 = 0
     }
 
-    /// So many of one sender that have not ended.
+    /// So many of one sender that have not ended, or whose readers still have them.
     static let openLimit = 256
 
     /// Those that somebody of ours reads.
     var textTopics: Set<String> = []
     var byteTopics: Set<String> = []
     var open: [Key: Stream] = [:]
+    /// Those whose readers have not let go of them, by whom they are.
+    private var readers: [IncomingStreamID: String] = [:]
     private var lastID: UInt64 = 0
 
-    mutating func nextID() -> IncomingStreamID {
+    mutating func addReader(of key: Key) -> IncomingStreamID {
         lastID += 1
-        return IncomingStreamID(rawValue: lastID)
+        let id = IncomingStreamID(rawValue: lastID)
+        readers[id] = key.sender
+        return id
+    }
+
+    /// Whoever read it has let go of it: what follows is for nobody.
+    mutating func readerGone(_ id: IncomingStreamID) {
+        guard readers.removeValue(forKey: id) != nil else { return }
+        drop { use in if case .reader(id) = use { true } else { false } }
+    }
+
+    /// Calls and answers that nobody waits for any more, by their numbers.
+    mutating func dropCalls(_ isOver: (String) -> Bool) {
+        drop { use in if case .call(let payload) = use { isOver(payload.requestID) } else { false } }
+    }
+
+    mutating func dropAnswers(_ isOver: (String) -> Bool) {
+        drop { use in if case .answer(let payload) = use { isOver(payload.requestID) } else { false } }
+    }
+
+    private mutating func drop(_ isOver: (Use) -> Bool) {
+        for (key, stream) in open where isOver(stream.use) { open[key] = nil }
     }
 
     func hasRoom(for key: Key) -> Bool {
-        open[key] == nil && open.keys.count { $0.sender == key.sender } < Self.openLimit
-    }
-
-    /// Of calls and answers that are on their way, in bytes.
-    var payloadLength: Int {
-        open.values.reduce(0) { sum, stream in
-            switch stream.use {
-            case .reader: sum
-            case .call(let payload), .answer(let payload): sum + payload.length
-            }
-        }
+        open[key] == nil && readers.values.count { $0 == key.sender } < Self.openLimit
+            && open.keys.count { $0.sender == key.sender } < Self.openLimit
     }
 
     /// Those of a sender, or of all.
@@ -119,7 +133,7 @@ extension RoomClientMachine {
         // What is packed in a way of the future cannot be read.
         guard [.none, .deflateRaw].contains(header.compression), incoming.hasRoom(for: key),
             let begun = IncomingStreamHeader(header, sender: packet.sender),
-            let use = use(of: begun, at: now)
+            let use = use(of: begun, key, at: now)
         else { return }
         if case .reader(let id) = use { put(.streamBegan(id, begun)) }
         guard header.hasInlineContent else { return incoming.open[key] = IncomingStreams.Stream(use: use) }
@@ -128,16 +142,18 @@ extension RoomClientMachine {
     }
 
     /// Nil for what nobody of ours reads.
-    private mutating func use(of header: IncomingStreamHeader, at now: Instant) -> IncomingStreams.Use? {
+    private mutating func use(
+        of header: IncomingStreamHeader, _ key: IncomingStreams.Key, at now: Instant
+    ) -> IncomingStreams.Use? {
         switch header.kind {
         case .text(let info) where info.topic == CallPayload.requestTopic:
             return callBegan(header, info.attributes, at: now).map { .call($0) }
         case .text(let info) where info.topic == CallPayload.responseTopic:
             return answerBegan(header, info.attributes).map { .answer($0) }
         case .text(let info):
-            return incoming.textTopics.contains(info.topic) ? .reader(incoming.nextID()) : nil
+            return incoming.textTopics.contains(info.topic) ? .reader(incoming.addReader(of: key)) : nil
         case .bytes(let info):
-            return incoming.byteTopics.contains(info.topic) ? .reader(incoming.nextID()) : nil
+            return incoming.byteTopics.contains(info.topic) ? .reader(incoming.addReader(of: key)) : nil
         }
     }
 
@@ -161,9 +177,11 @@ extension RoomClientMachine {
         finish(stream.use, end, at: now)
     }
 
-    /// Whoever sent them is gone.
-    mutating func endStreams(of sender: String, at now: Instant) {
-        for use in incoming.takeAll(of: sender) { finish(use, .failure(.senderLeft), at: now) }
+    /// Whoever sent them is gone. Servers that do not name sessions name people.
+    mutating func endStreams(of sender: LiveKitParticipantInfo, at now: Instant) {
+        for use in incoming.takeAll(of: sender.sid) + incoming.takeAll(of: sender.identity) {
+            finish(use, .failure(.senderLeft), at: now)
+        }
     }
 
     /// We are in a new session: what came between is missing.
@@ -179,7 +197,10 @@ extension RoomClientMachine {
             return true
         case .call(let payload), .answer(let payload):
             do throws(StreamError) {
-                try payload.take(content, beside: incoming.payloadLength)
+                try payload.take(content)
+                if case .call = use, !calls.hold(payload.length, of: payload.requestID) {
+                    throw .tooLong(limit: RPCError.largestStreamedPayload)
+                }
                 return true
             } catch {
                 finish(use, .failure(error), at: now)

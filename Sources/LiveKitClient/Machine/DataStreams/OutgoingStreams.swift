@@ -8,8 +8,8 @@ struct OutgoingStream: Sendable {
     let id: String
     let destinations: [ParticipantIdentity]
     let isText: Bool
-    /// The session of ours that it was begun in: nobody knows it in another one.
-    fileprivate let session: String
+    /// The session of ours that it was begun in, or waits for: nobody knows it in another one.
+    fileprivate let session: Int
     fileprivate var nextIndex: UInt64 = 0
 
     /// In bytes, as LiveKit's SDKs cut it.
@@ -52,9 +52,11 @@ extension RoomClientMachine {
     /// Begins a stream whose content is there. A short one is all said by that, where all who get it understand
     /// (`client_protocol` 2), and is packed where they can unpack it and that makes it shorter. What is left has to be
     /// sent: chunk by chunk, and the end.
+    ///
+    /// - Parameter packed: the content packed by whoever had the time for it; what is short is packed here.
     mutating func beginStream(
-        _ header: LiveKitDataStream.Header, content: [UInt8], to destinations: [ParticipantIdentity],
-        as sender: ParticipantIdentity? = nil, at now: Instant
+        _ header: LiveKitDataStream.Header, content: [UInt8], packed: [UInt8]? = nil,
+        to destinations: [ParticipantIdentity], as sender: ParticipantIdentity? = nil, at now: Instant
     ) throws(RoomError) -> WholeStream {
         var header = header
         header.totalLength = UInt64(content.count)
@@ -66,17 +68,21 @@ extension RoomClientMachine {
                 stream: stream, chunks: OutgoingStream.chunks(content, isText: stream.isText), isOver: false)
         }
         var sent = content
-        if readers.allSatisfy({ $0.capabilities.contains(.capCompressionDeflateRaw) }),
-            let packed = Deflate.compress(content), packed.count < content.count
+        if canUnpack(destinations),
+            let packed = packed ?? (content.count <= Self.packedAtOnce ? Deflate.compress(content) : nil),
+            packed.count < content.count
         {
             sent = packed
             header.compression = .deflateRaw
         }
-        var inline = header
-        inline.inlineContent = Data(sent)
-        if sent.count <= OutgoingStream.chunkLength, inline.serializedLength <= OutgoingStream.chunkLength {
-            try sendStream(.streamHeader(inline), to: destinations, as: sender, at: now)
-            return WholeStream(stream: stream, chunks: [], isOver: true)
+        if sent.count <= OutgoingStream.chunkLength {
+            var inline = header
+            inline.inlineContent = Data(sent)
+            let packet = packet(.streamHeader(inline), to: destinations, as: sender)
+            if packet.length <= OutgoingStream.chunkLength {
+                try send(packet, .reliable, at: now)
+                return WholeStream(stream: stream, chunks: [], isOver: true)
+            }
         }
         try sendStream(.streamHeader(header), to: destinations, as: sender, at: now)
         let isText = stream.isText && header.compression == .none
@@ -113,10 +119,24 @@ extension RoomClientMachine {
                 }), to: stream.destinations, at: now)
     }
 
-    /// All of a stream at once, for content that is not long.
+    /// So many bytes are packed without asking for time.
+    static let packedAtOnce = 64 << 10
+
+    /// All who get it can unpack.
+    func canUnpack(_ destinations: [ParticipantIdentity]) -> Bool {
+        recipients(destinations).allSatisfy {
+            $0.clientProtocol >= 2 && $0.capabilities.contains(.capCompressionDeflateRaw)
+        }
+    }
+
+    /// All of a stream at once, or nothing of it, for content that is not long.
     mutating func sendWhole(
         _ header: LiveKitDataStream.Header, content: [UInt8], to destinations: [ParticipantIdentity], at now: Instant
     ) throws(RoomError) {
+        // With what each chunk takes beside its content.
+        guard data.hasRoom(for: content.count + content.count / 16 + 2 * OutgoingStream.chunkLength) else {
+            throw .dataBacklog
+        }
         let whole = try beginStream(header, content: content, to: destinations, at: now)
         var stream = whole.stream
         for chunk in whole.chunks { try send(chunk, on: &stream, at: now) }
@@ -129,12 +149,12 @@ extension RoomClientMachine {
         var isText = false
         if case .textHeader? = header.contentHeader { isText = true }
         return OutgoingStream(
-            id: header.streamID, destinations: destinations, isText: isText, session: roster.local.sid)
+            id: header.streamID, destinations: destinations, isText: isText, session: sessionNumber)
     }
 
     private func check(_ stream: OutgoingStream) throws(RoomError) {
         guard isInRoom else { throw .notConnected }
-        guard stream.session == roster.local.sid else { throw .streamInterrupted }
+        guard stream.session == sessionNumber else { throw .streamInterrupted }
     }
 
     private func recipients(_ destinations: [ParticipantIdentity]) -> [LiveKitParticipantInfo] {
@@ -149,17 +169,27 @@ extension RoomClientMachine {
         _ value: LiveKitDataPacket.OneOf_Value, to destinations: [ParticipantIdentity],
         as sender: ParticipantIdentity? = nil, at now: Instant
     ) throws(RoomError) {
+        try send(packet(value, to: destinations, as: sender), .reliable, at: now)
+    }
+
+    private func packet(
+        _ value: LiveKitDataPacket.OneOf_Value, to destinations: [ParticipantIdentity], as sender: ParticipantIdentity?
+    ) -> LiveKitDataPacket {
         var packet = LiveKitDataPacket()
-        packet.participantIdentity = sender?.rawValue ?? ""
+        packet.participantIdentity = sender?.rawValue ?? roster.local.identity
+        packet.participantSid = roster.local.sid
         packet.destinationIdentities = destinations.map(\.rawValue)
         packet.value = value
-        try send(packet, .reliable, at: now)
+        return packet
     }
 }
 
-extension LiveKitDataStream.Header {
-    fileprivate var serializedLength: Int { (try? serializedBytes() as [UInt8])?.count ?? .max }
+extension LiveKitDataPacket {
+    /// In bytes; the number that a reliable one has comes to a few more.
+    fileprivate var length: Int { ((try? serializedBytes() as [UInt8])?.count ?? .max / 2) + 6 }
+}
 
+extension LiveKitDataStream.Header {
     init(_ options: StreamTextOptions, id: String, timestamp: Int64) {
         self.init()
         streamID = id

@@ -6,8 +6,8 @@ final class DataStreamInbox: Sendable {
 
     private struct State {
         var decoder: StreamDecoder?
-        /// Chunks as they came.
-        var chunks: [[UInt8]] = []
+        /// What has come and was not decoded.
+        var waiting: [UInt8] = []
         var end: IncomingStreamEnd?
         /// Nobody reads any more: what comes is dropped.
         var isAbandoned = false
@@ -22,9 +22,14 @@ final class DataStreamInbox: Sendable {
 
     private let state: Mutex<State>
     private let broadcast: RoomEventBroadcast
+    /// Told once.
+    private let onAbandon: @Sendable () -> Void
 
-    init(_ header: IncomingStreamHeader, broadcast: RoomEventBroadcast) {
+    init(
+        _ header: IncomingStreamHeader, broadcast: RoomEventBroadcast, onAbandon: @escaping @Sendable () -> Void = {}
+    ) {
         self.broadcast = broadcast
+        self.onAbandon = onAbandon
         var state = State()
         do throws(StreamError) {
             state.decoder = try header.decoder()
@@ -39,7 +44,7 @@ final class DataStreamInbox: Sendable {
     func receive(_ chunk: [UInt8]) {
         let waiters = state.withLock { state -> [Waiter] in
             guard !state.isAbandoned, state.end == nil else { return [] }
-            state.chunks.append(chunk)
+            state.waiting += chunk
             // Before somebody can take it.
             broadcast.streamsHold(chunk.count)
             return state.takeWaiters()
@@ -55,6 +60,9 @@ final class DataStreamInbox: Sendable {
         }
         for waiter in waiters { waiter.resume() }
     }
+
+    /// How many wait for it.
+    var waiterCount: Int { state.withLock { $0.waiters.count } }
 
     // MARK: From who reads
 
@@ -79,14 +87,19 @@ final class DataStreamInbox: Sendable {
         }
     }
 
-    /// Nobody reads it any more.
+    /// Nobody reads it any more; whoever does all the same is told that they do not. Repeatable.
     func abandon() {
-        let held = state.withLock { state -> Int in
-            state.isAbandoned = true
-            defer { state.chunks = [] }
-            return state.chunks.reduce(0) { $0 + $1.count }
+        let (held, waiters, isFirst) = state.withLock { state -> (Int, [Waiter], Bool) in
+            defer {
+                state.isAbandoned = true
+                state.waiting = []
+                state.decoder = nil
+            }
+            return (state.waiting.count, state.takeWaiters(), !state.isAbandoned)
         }
+        for waiter in waiters { waiter.resume() }
         if held > 0 { broadcast.streamsLetGo(held) }
+        if isFirst { onAbandon() }
     }
 
     private enum Step {
@@ -100,12 +113,13 @@ final class DataStreamInbox: Sendable {
         let (step, taken) = state.withLock { state -> (Step, Int) in
             var taken = 0
             do throws(StreamError) {
+                guard !state.isAbandoned else { throw .cancelled }
                 while true {
                     if let piece = try state.decoder?.next() { return (.piece(piece), taken) }
-                    guard state.chunks.isEmpty else {
-                        let chunk = state.chunks.removeFirst()
-                        taken += chunk.count
-                        state.decoder?.feed(chunk)
+                    guard state.waiting.isEmpty else {
+                        taken += state.waiting.count
+                        state.decoder?.feed(state.waiting)
+                        state.waiting = []
                         continue
                     }
                     guard let end = state.end else { return (.nothing, taken) }
@@ -117,8 +131,8 @@ final class DataStreamInbox: Sendable {
                 // It stays so, whoever asks again.
                 state.end = .failure(error)
                 state.decoder = nil
-                taken += state.chunks.reduce(0) { $0 + $1.count }
-                state.chunks = []
+                taken += state.waiting.count
+                state.waiting = []
                 return (.failed(error), taken)
             }
         }
@@ -136,7 +150,9 @@ final class DataStreamInbox: Sendable {
             await withCheckedContinuation { (waiter: Waiter) in
                 let isNeeded = state.withLock { state -> Bool in
                     // A cancellation that came before the waiter was there finds nobody to wake.
-                    guard state.chunks.isEmpty, state.end == nil, !Task.isCancelled else { return false }
+                    guard state.waiting.isEmpty, state.end == nil, !state.isAbandoned, !Task.isCancelled else {
+                        return false
+                    }
                     state.waiters[number] = waiter
                     return true
                 }

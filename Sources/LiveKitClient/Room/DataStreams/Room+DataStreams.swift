@@ -13,13 +13,14 @@ extension Room {
     /// Reads bytes of somebody's; as `TextStreamHandler`.
     public typealias ByteStreamHandler = @Sendable (ByteStreamReader, ParticipantIdentity?) async throws -> Void
 
-    /// Says who reads the texts on a topic that begin from now on; nil: nobody, and they are passed over.
+    /// Says who reads the texts on a topic that begin from now on, in this room and in those that are joined later;
+    /// nil: nobody, and they are passed over. A handler that has the room keeps it: capture it weakly.
     public func registerTextStreamHandler(for topic: String, _ handler: TextStreamHandler?) {
         textStreamHandlers[topic] = handler
         machine.incoming.textTopics = Set(textStreamHandlers.keys)
     }
 
-    /// Says who reads the streams of bytes on a topic that begin from now on; nil: nobody, and they are passed over.
+    /// Says who reads the streams of bytes on a topic that begin from now on; as `registerTextStreamHandler`.
     public func registerByteStreamHandler(for topic: String, _ handler: ByteStreamHandler?) {
         byteStreamHandlers[topic] = handler
         machine.incoming.byteTopics = Set(byteStreamHandlers.keys)
@@ -27,10 +28,11 @@ extension Room {
 
     // MARK: Sending
 
-    /// Sends a text. Back when it is on its way; waits while 4 MiB of messages do.
+    /// Sends a text. Back when it is on its way; waits while 4 MiB of messages do, or 2 MiB for a connection.
     ///
-    /// - Throws: `notConnected` outside a room, `streamInterrupted` when our session is lost before the end,
-    ///   `dataTooLarge` where topic and attributes are.
+    /// - Throws: `notConnected` outside a room, `streamInterrupted` when our session is lost before the end or the task
+    ///   is cancelled, `dataTooLarge` where topic and attributes are, `dataBacklog` where those who do not wait have
+    ///   left no room.
     @discardableResult
     public func sendText(_ text: String, options: StreamTextOptions) async throws(RoomError) -> TextStreamInfo {
         let header = LiveKitDataStream.Header(options, id: name(options.id), timestamp: machine.wallClock())
@@ -54,16 +56,22 @@ extension Room {
     /// - Throws: also `fileUnreadable`.
     @discardableResult
     public func sendFile(at path: String, options: StreamByteOptions) async throws(RoomError) -> ByteStreamInfo {
-        var file = try StreamedFile(path)
+        let file = try await StreamedFile.open(path)
         var options = options
         options.name = options.name ?? file.name
         options.totalLength = file.length
         let writer = try await streamBytes(options: options)
         do throws(RoomError) {
-            while let piece = try file.next() { try await writer.write(piece) }
+            var sent = 0
+            while let piece = try await file.piece(at: sent) {
+                try await writer.write(piece)
+                sent += piece.count
+            }
             try await writer.close()
         } catch {
-            try? await writer.close(reason: "the file could not be read")
+            var reason = "it was given up"
+            if case .fileUnreadable = error { reason = "the file could not be read" }
+            try? await writer.close(reason: reason)
             throw error
         }
         return writer.info
@@ -91,7 +99,7 @@ extension Room {
         _ header: LiveKitDataStream.Header, to destinations: [ParticipantIdentity],
         as sender: ParticipantIdentity? = nil
     ) async throws(RoomError) -> OutgoingStreamSlot {
-        await media?.waitForRoom()
+        try await waitForRoomForStream()
         let stream = try await applying { machine, now throws(RoomError) in
             try machine.beginStream(header, to: destinations, as: sender, at: now)
         }
@@ -102,14 +110,51 @@ extension Room {
         _ header: LiveKitDataStream.Header, _ content: [UInt8], to destinations: [ParticipantIdentity],
         as sender: ParticipantIdentity? = nil
     ) async throws(RoomError) {
-        await media?.waitForRoom()
+        try await waitForRoomForStream()
+        var packed: [UInt8]?
+        if content.count > RoomClientMachine.packedAtOnce, machine.canUnpack(destinations) {
+            packed = await Self.packed(content)
+        }
         let whole = try await applying { machine, now throws(RoomError) in
-            try machine.beginStream(header, content: content, to: destinations, as: sender, at: now)
+            try machine.beginStream(header, content: content, packed: packed, to: destinations, as: sender, at: now)
         }
         guard !whole.isOver else { return }
         let slot = OutgoingStreamSlot(whole.stream, room: self)
         for chunk in whole.chunks { try await write(chunk, on: slot) }
         try await close(slot, [:], "")
+    }
+
+    /// Long content takes its time, in which the room does other things.
+    @concurrent private static func packed(_ content: [UInt8]) async -> [UInt8]? { Deflate.compress(content) }
+
+    /// Whoever is cancelled does not wait, and would fill the memory.
+    private func waitForRoomForStream() async throws(RoomError) {
+        await waitForRoom()
+        guard !Task.isCancelled else { throw .streamInterrupted }
+    }
+
+    /// Back when not too many reliable messages wait for their way out, or for there to be one; when there will be
+    /// none, or the task is cancelled.
+    func waitForRoom() async {
+        await media?.waitForRoom()
+        while machine.isInRoom, machine.data.isHalfFull, !Task.isCancelled {
+            lastChannelWaiter += 1
+            let number = lastChannelWaiter
+            await withTaskCancellationHandler {
+                await withCheckedContinuation { channelWaiters[number] = $0 }
+            } onCancel: {
+                Task { await self.resumeChannelWaiter(number) }
+            }
+        }
+    }
+
+    private func resumeChannelWaiter(_ number: UInt64) { channelWaiters.removeValue(forKey: number)?.resume() }
+
+    func resumeChannelWaiters() {
+        guard !channelWaiters.isEmpty, !machine.isInRoom || !machine.data.isHalfFull else { return }
+        let resumed = channelWaiters.values
+        channelWaiters = [:]
+        for waiter in resumed { waiter.resume() }
     }
 
     func write(_ content: [UInt8], on slot: OutgoingStreamSlot) async throws(RoomError) {
@@ -118,9 +163,7 @@ extension Room {
     }
 
     private func write(_ chunk: ArraySlice<UInt8>, on slot: OutgoingStreamSlot) async throws(RoomError) {
-        await media?.waitForRoom()
-        // Whoever is cancelled does not wait, and would fill the memory.
-        guard !Task.isCancelled else { throw .streamInterrupted }
+        try await waitForRoomForStream()
         try await applying { machine, now throws(RoomError) in
             guard var stream = slot.stream.withLock({ $0 }) else { throw .streamClosed }
             try machine.send(chunk, on: &stream, at: now)
@@ -131,14 +174,10 @@ extension Room {
     func close(
         _ slot: OutgoingStreamSlot, _ attributes: [String: String], _ reason: String
     ) async throws(RoomError) {
-        guard
-            let stream = slot.stream.withLock({ stream in
-                defer { stream = nil }
-                return stream
-            })
-        else { throw .streamClosed }
         try await applying { machine, now throws(RoomError) in
+            guard let stream = slot.stream.withLock({ $0 }) else { throw .streamClosed }
             try machine.endStream(stream, reason: reason, attributes: attributes, at: now)
+            slot.stream.withLock { $0 = nil }
         }
     }
 
@@ -166,7 +205,9 @@ extension Room {
     // MARK: Receiving
 
     func streamBegan(_ id: IncomingStreamID, _ header: IncomingStreamHeader) {
-        let inbox = DataStreamInbox(header, broadcast: broadcast)
+        let inbox = DataStreamInbox(header, broadcast: broadcast) { [weak self] in
+            Task { [weak self] in await self?.readerGone(id) }
+        }
         switch header.kind {
         case .text(let info):
             guard let handler = textStreamHandlers[info.topic] else { return }
@@ -179,47 +220,55 @@ extension Room {
         }
         inboxes[id] = inbox
     }
+
+    private func readerGone(_ id: IncomingStreamID) {
+        inboxes[id] = nil
+        machine.incoming.readerGone(id)
+    }
 }
 
-/// A file that is read as it is sent.
-private struct StreamedFile {
+/// A file that is read as it is sent. Disks take their time, in which the room does other things.
+private final class StreamedFile: Sendable {
     private static let pieceLength = 240_000
 
     let name: String
+    /// As it was when it was opened: so much is sent.
     let length: Int
-    private let handle: FileHandle
-    /// Of what was announced.
-    private var left: Int
+    private let descriptor: Int32
 
-    init(_ path: String) throws(RoomError) {
-        let url = URL(fileURLWithPath: path)
-        name = url.lastPathComponent
-        var size: Int?
-        do {
-            let values = try url.resourceValues(forKeys: [.isRegularFileKey, .fileSizeKey])
-            // Of others nobody knows how long they are, and some wait for a writer or have no end.
-            if values.isRegularFile == true { size = values.fileSize }
-            handle = try size == nil ? .nullDevice : FileHandle(forReadingFrom: url)
-        } catch {
-            throw .fileUnreadable(error.localizedDescription)
+    @concurrent static func open(_ path: String) async throws(RoomError) -> StreamedFile {
+        // Of what is no file one would wait for a writer.
+        let descriptor = Foundation.open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        guard descriptor >= 0 else { throw .fileUnreadable(String(cString: strerror(errno))) }
+        var status = stat()
+        // Of others nobody knows how long they are, and some have no end.
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            Foundation.close(descriptor)
+            throw .fileUnreadable("it is no file")
         }
-        guard let size else { throw .fileUnreadable("it is no file") }
-        length = size
-        left = size
+        return StreamedFile(URL(fileURLWithPath: path).lastPathComponent, Int(status.st_size), descriptor)
     }
 
-    /// The next piece, up to the length that was announced; nil at the end.
-    mutating func next() throws(RoomError) -> [UInt8]? {
-        guard left > 0 else { return nil }
-        let piece: Data
-        do {
-            piece = try handle.read(upToCount: min(Self.pieceLength, left)) ?? Data()
-        } catch {
-            throw .fileUnreadable(error.localizedDescription)
+    private init(_ name: String, _ length: Int, _ descriptor: Int32) {
+        self.name = name
+        self.length = length
+        self.descriptor = descriptor
+    }
+
+    deinit { Foundation.close(descriptor) }
+
+    /// What follows, up to the length that was announced; nil at the end.
+    @concurrent func piece(at offset: Int) async throws(RoomError) -> [UInt8]? {
+        guard offset < length else { return nil }
+        let wanted = min(Self.pieceLength, length - offset)
+        var count = 0
+        let piece = [UInt8](unsafeUninitializedCapacity: wanted) { buffer, initialized in
+            count = pread(descriptor, buffer.baseAddress, wanted, off_t(offset))
+            initialized = max(count, 0)
         }
-        guard !piece.isEmpty else { throw .fileUnreadable("it has become shorter") }
-        left -= piece.count
-        return [UInt8](piece)
+        guard count >= 0 else { throw .fileUnreadable(String(cString: strerror(errno))) }
+        guard count > 0 else { throw .fileUnreadable("it has become shorter") }
+        return piece
     }
 }
 

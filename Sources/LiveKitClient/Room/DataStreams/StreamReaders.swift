@@ -7,8 +7,8 @@ internal import Foundation
 ///     print(sender, try await reader.readAll())
 /// }
 /// ```
-/// What is not taken waits, and when 4 MiB of a room's streams do, those who send wait: whoever does not want a stream
-/// lets go of its reader.
+/// What is not taken waits, and when 4 MiB of a room's streams do, those who send wait, whatever they send reliably:
+/// whoever wants no more of a stream says so (`cancel`) or lets go of its reader.
 public final class TextStreamReader: Sendable, AsyncSequence {
     public let info: TextStreamInfo
     private let content: DataStreamContent
@@ -27,6 +27,9 @@ public final class TextStreamReader: Sendable, AsyncSequence {
     public func readAll(limit: Int = .max) async throws(StreamError) -> String {
         String(decoding: try await content.readAll(limit), as: UTF8.self)
     }
+
+    /// Wants no more of it: what comes is dropped, and who reads all the same gets `cancelled`. Repeatable.
+    public func cancel() { content.inbox.abandon() }
 
     public func makeAsyncIterator() -> Iterator { Iterator(content: content) }
 
@@ -61,6 +64,9 @@ public final class ByteStreamReader: Sendable, AsyncSequence {
     ///
     /// - Parameter limit: `tooLong` beyond so many.
     public func readAll(limit: Int = .max) async throws(StreamError) -> [UInt8] { try await content.readAll(limit) }
+
+    /// Wants no more of it: what comes is dropped, and who reads all the same gets `cancelled`. Repeatable.
+    public func cancel() { content.inbox.abandon() }
 
     public func makeAsyncIterator() -> Iterator { Iterator(content: content) }
 

@@ -10,10 +10,10 @@ public final class TextStreamWriter: Sendable {
         self.stream = stream
     }
 
-    /// Sends the next piece. Back when it is on its way; waits while 4 MiB of messages do.
+    /// Sends the next piece. Back when it is on its way; waits while 4 MiB of messages do, or 2 MiB for a connection.
     ///
-    /// - Throws: `streamClosed` after the end, `streamInterrupted` in another session of ours than it was begun in,
-    ///   `notConnected` outside a room.
+    /// - Throws: `streamClosed` after the end, `streamInterrupted` in another session of ours than it was begun in or
+    ///   where the task is cancelled, `notConnected` outside a room.
     public func write(_ text: String) async throws(RoomError) { try await stream.write(Array(text.utf8)) }
 
     /// Ends the text.
@@ -21,6 +21,7 @@ public final class TextStreamWriter: Sendable {
     /// - Parameters:
     ///   - attributes: beside those of the beginning, or in their place.
     ///   - reason: why it does not come to a good end; empty where it does.
+    /// - Throws: as `write`; `dataTooLarge` for attributes that are, after which it may be closed with others.
     public func close(attributes: [String: String] = [:], reason: String = "") async throws(RoomError) {
         try await stream.close(attributes, reason)
     }
