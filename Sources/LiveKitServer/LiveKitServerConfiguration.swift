@@ -2,6 +2,7 @@ package import LiveKitCore
 package import LiveKitProtocol
 internal import LiveKitRecorder
 internal import RTCEngine
+internal import RTCWire
 package import SocketIO
 internal import SwiftProtobuf
 
@@ -74,17 +75,29 @@ package struct RecordingConfiguration: Sendable {
 
 extension RoomConfiguration {
     /// A room as a token or the room service describes it; what they leave open is as in `self`.
-    func described(
-        name: String, emptyTimeout: UInt32, departureTimeout: UInt32, maximumParticipants: UInt32, metadata: String,
-        agents: [LiveKitRoomAgentDispatch]? = nil
-    ) -> RoomConfiguration {
+    func described(_ name: String, as wanted: LiveKitRoomConfiguration) -> RoomConfiguration {
         var configuration = self
         configuration.name = name
-        if emptyTimeout > 0 { configuration.emptyTimeout = .seconds(Int64(emptyTimeout)) }
-        if departureTimeout > 0 { configuration.departureTimeout = .seconds(Int64(departureTimeout)) }
-        if maximumParticipants > 0 { configuration.maximumParticipants = Int(maximumParticipants) }
-        if !metadata.isEmpty { configuration.metadata = metadata }
-        if let agents { configuration.agents = agents }
+        if wanted.emptyTimeout > 0 { configuration.emptyTimeout = .seconds(Int64(wanted.emptyTimeout)) }
+        if wanted.departureTimeout > 0 { configuration.departureTimeout = .seconds(Int64(wanted.departureTimeout)) }
+        if wanted.maxParticipants > 0 { configuration.maximumParticipants = Int(wanted.maxParticipants) }
+        if !wanted.metadata.isEmpty { configuration.metadata = wanted.metadata }
+        if !wanted.agents.isEmpty { configuration.agents = wanted.agents }
+        if let delay = wanted.playoutDelay { configuration.playoutDelay = delay }
+        if wanted.syncStreams { configuration.syncsStreams = true }
         return configuration
+    }
+}
+
+extension LiveKitRoomConfiguration {
+    /// Where it says how little pictures are held back, and not how much, that may be ten seconds, as with LiveKit's
+    /// server.
+    private static let usualMaximum: UInt32 = 10_000
+
+    /// Nil where nothing is said of it.
+    fileprivate var playoutDelay: PlayoutDelayLimits? {
+        guard minPlayoutDelay > 0 || maxPlayoutDelay > 0 else { return nil }
+        let maximum = maxPlayoutDelay > 0 ? maxPlayoutDelay : Self.usualMaximum
+        return PlayoutDelayLimits(minimum: Int(minPlayoutDelay), maximum: Int(max(minPlayoutDelay, maximum)))
     }
 }

@@ -14,6 +14,11 @@ package struct RoomConfiguration: Sendable {
     package var agents: [LiveKitRoomAgentDispatch]?
     /// 0: as many as come.
     package var maximumParticipants = 0
+    /// How long who receives pictures is asked to hold them back; nil leaves it to them, and to who publishes.
+    package var playoutDelay: PlayoutDelayLimits?
+    /// What belongs together of one publisher, as camera and microphone, is played in step: it is one stream to who
+    /// receives it (`sync_streams`).
+    package var syncsStreams = false
     /// Whether the room service may switch somebody's sound and pictures on again.
     package var allowsRemoteUnmute = false
     package var limits = RoomLimits()

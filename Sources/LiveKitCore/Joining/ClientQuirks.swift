@@ -11,6 +11,8 @@ struct ClientQuirks: Sendable, Equatable {
     /// What the client is not sent, whatever it takes.
     private(set) var unplayable: Set<PayloadFormat> = []
 
+    /// What the client receives has the ids that the room's descriptions give it. Firefox has its own.
+    private(set) var keepsTrackIDs = true
     /// The client can be reached by TCP (RFC 6544). Pion makes no connections.
     private(set) var takesStreams = true
     /// The client puts no spatial layers of AV1 together without dependency descriptors, as Chromium; and what it
@@ -47,6 +49,7 @@ struct ClientQuirks: Sendable, Equatable {
         takesStreams = client.sdk != .go
         needsDescriptors = client.sdk == .js
         let (browser, system) = (client.browser.lowercased(), client.os.lowercased())
+        keepsTrackIDs = !browser.contains("firefox")
         let version = client.browserVersion.split(separator: ".").map { Int($0) ?? 0 }
         for exception in Self.exceptions where exception.browsers.contains(browser) {
             guard exception.systems.isEmpty || exception.systems.contains(system),

@@ -60,7 +60,9 @@ extension RoomMachine {
         for host in transport.streamHosts { machine.addStreamHost(host, .passive, at: now) }
         machine.localHostsComplete(at: now)
         let id = media.add(
-            machine, mayPause: participant.mayPause, reusesTransceivers: participant.quirks.reusesSections,
+            machine, mayPause: participant.mayPause,
+            // A section that carries another track keeps the first one's id in browsers, which would be its name.
+            reusesTransceivers: participant.quirks.reusesSections && !participant.playsInStep(self.configuration),
             // Players say nothing of themselves, and most are browsers.
             needsDescriptors: role == .player || participant.quirks.needsDescriptors)
         let connection = Connection(id: id, role: role, of: participant)

@@ -178,7 +178,9 @@ extension RoomMachine {
         let parameters = media.withMachine(of: connection.id) { machine in
             machine.transceivers.first { $0.id == id }?.receiveParameters
         }
-        return (parameters ?? nil).flatMap { track.describe($0, of: version, sent: format) }
+        var description = (parameters ?? nil).flatMap { track.describe($0, of: version, sent: format) }
+        if track.kind == .video { description?.playoutDelay = configuration.playoutDelay }
+        return description
     }
 
     /// A publisher's encoder has gone over to another of the agreed codecs: the track goes on under its name, and those

@@ -111,6 +111,15 @@ final class Participant {
     /// It does not say what has changed since.
     var isTokenStale = false
 
+    /// From this protocol on clients take a track's own id for its name (LiveKit's `SupportsSyncStreamID`).
+    private static let namingProtocol = 10
+
+    /// Several tracks of one publisher can be one stream for it.
+    func playsInStep(_ room: RoomConfiguration) -> Bool {
+        // Players know nothing of names.
+        room.syncsStreams && (mode.isPlaying || protocolVersion >= Self.namingProtocol && quirks.keepsTrackIDs)
+    }
+
     init(
         sid: ParticipantSID, identity: String, arrival: Arrival, claims: AccessToken.Claims, signal: SignalID,
         at now: Instant

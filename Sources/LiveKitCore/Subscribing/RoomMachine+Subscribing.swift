@@ -93,7 +93,7 @@ extension RoomMachine {
         do throws(RoomError) {
             subscription.transceiver = try media.subscribe(
                 connection.id, to: publication,
-                streamID: "\(track.publisher.sid.rawValue)|\(track.sid.rawValue)", trackID: track.sid.rawValue,
+                streamID: streamID(of: track, for: participant), trackID: track.sid.rawValue,
                 on: section, continuing: participant.mode.isPlaying, inPlaceOf: track.publication,
                 hints: participant.hints[track.sid] ?? SubscriberHints(), at: now)
         } catch {
@@ -102,6 +102,13 @@ extension RoomMachine {
                 participant, to: track, subscription.version, because: isCodec ? .seCodecUnsupported : .seUnknown,
                 at: now)
         }
+    }
+
+    /// What a client tells tracks apart by: the second part of it, or the track's own id where that names a stream of
+    /// several tracks. Those whose tracks have ids of the browser's own get each track in a stream of its own.
+    private func streamID(of track: Track, for participant: Participant) -> String {
+        let name = participant.playsInStep(configuration) ? track.info.stream : track.sid.rawValue
+        return "\(track.publisher.sid.rawValue)|\(name)"
     }
 
     func unsubscribe(_ participant: Participant, from sid: TrackSID, at now: Instant) {

@@ -126,11 +126,10 @@ extension LiveKitServerConfiguration {
     /// How the room is to be that somebody brings into being by joining it.
     func room(_ name: String, of token: AccessToken) -> RoomConfiguration {
         let described = token.claims.roomConfig ?? LiveKitRoomConfiguration()
-        return rooms.described(
-            name: name, emptyTimeout: described.emptyTimeout, departureTimeout: described.departureTimeout,
-            maximumParticipants: described.maxParticipants, metadata: described.metadata,
-            // Whoever joins is not sent away for an agent that cannot be.
-            agents: described.agents.isEmpty ? nil : described.agents.filter { $0.isPossible(within: rooms.limits) })
+        var room = rooms.described(name, as: described)
+        // Whoever joins is not sent away for an agent that cannot be.
+        room.agents = room.agents?.filter { $0.isPossible(within: rooms.limits) }
+        return room
     }
 }
 

@@ -148,10 +148,7 @@ extension LiveKitServer {
         }
         try check(request.agents)
         let recording = try request.hasEgress ? automaticEgress(request.egress) : nil
-        let room = configuration.rooms.described(
-            name: request.name, emptyTimeout: request.emptyTimeout, departureTimeout: request.departureTimeout,
-            maximumParticipants: request.maxParticipants, metadata: request.metadata,
-            agents: request.agents.isEmpty ? nil : request.agents)
+        let room = configuration.rooms.described(request.name, as: request.configuration)
         do throws(WorkerRefusal) {
             let made = try await atRoom(request.name) { worker throws(WorkerRefusal) in try await worker.create(room) }
             if let recording { await recording.egresses.startAutomatic(room: made, template: recording.template) }
@@ -254,6 +251,22 @@ extension TwirpError {
         switch failure {
         case .room(let error): self.init(error)
         case .refused(let refusal): self.init(refusal)
+        }
+    }
+}
+
+extension LiveKitCreateRoomRequest {
+    /// As a token describes a room.
+    fileprivate var configuration: LiveKitRoomConfiguration {
+        .with {
+            $0.emptyTimeout = emptyTimeout
+            $0.departureTimeout = departureTimeout
+            $0.maxParticipants = maxParticipants
+            $0.metadata = metadata
+            $0.agents = agents
+            $0.minPlayoutDelay = minPlayoutDelay
+            $0.maxPlayoutDelay = maxPlayoutDelay
+            $0.syncStreams = syncStreams
         }
     }
 }

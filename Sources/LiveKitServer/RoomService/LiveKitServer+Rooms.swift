@@ -1,5 +1,6 @@
 internal import LiveKitCore
 internal import LiveKitProtocol
+internal import SwiftProtobuf
 
 /// Rooms for another part of this process: as the room service makes and ends them, without a token.
 extension LiveKitServer {
@@ -9,9 +10,11 @@ extension LiveKitServer {
     ///   - emptyTimeout: how long it waits for somebody to come, in seconds.
     ///   - departureTimeout: how long it waits once all have gone, in seconds.
     package func openRoom(_ name: String, emptyTimeout: UInt32, departureTimeout: UInt32) async throws {
-        let room = configuration.rooms.described(
-            name: name, emptyTimeout: emptyTimeout, departureTimeout: departureTimeout, maximumParticipants: 0,
-            metadata: "")
+        let wanted = LiveKitRoomConfiguration.with {
+            $0.emptyTimeout = emptyTimeout
+            $0.departureTimeout = departureTimeout
+        }
+        let room = configuration.rooms.described(name, as: wanted)
         _ = try await atRoom(name) { worker throws(WorkerRefusal) in try await worker.create(room) }
     }
 

@@ -37,6 +37,14 @@ public struct PlayoutDelayLimits: Sendable, Hashable {
     init(value: UInt32) { self.init(minimum: Int(value >> 12 & 0xfff) * 10, maximum: Int(value & 0xfff) * 10) }
 
     var value: UInt32 { UInt32(minimum / 10) << 12 | UInt32(maximum / 10) }
+
+    /// Appends it as an element, where it is negotiated.
+    public func append(
+        as id: UInt8?, with writer: HeaderExtensionWriter, into packet: inout OutputSpan<UInt8>
+    ) {
+        guard let id, writer.begin(id, length: Self.size, in: &packet) != nil else { return }
+        packet.append(uint24: value)
+    }
 }
 
 /// When media was captured, on the clock of whoever captured it.
@@ -113,11 +121,7 @@ public struct PacketMetadata: Sendable, Hashable {
         {
             packet.append(orientation.byte)
         }
-        if let id = ids.playoutDelay, let playoutDelay,
-            writer.begin(id, length: PlayoutDelayLimits.size, in: &packet) != nil
-        {
-            packet.append(uint24: playoutDelay.value)
-        }
+        playoutDelay?.append(as: ids.playoutDelay, with: writer, into: &packet)
         if let id = ids.absoluteCaptureTime, let captureTime, isLastPacket,
             writer.begin(id, length: captureTime.size, in: &packet) != nil
         {

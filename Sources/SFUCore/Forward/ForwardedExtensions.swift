@@ -10,13 +10,23 @@ public struct ForwardedExtensions: Sendable {
     private var videoOrientation: Range<Int>?
     private var absoluteCaptureTime: Range<Int>?
     private var playoutDelay: Range<Int>?
+    /// What subscribers are asked for in the place of that.
+    private var ownPlayoutDelay: PlayoutDelayLimits?
     private var dependencyDescriptor: Range<Int>?
     private var isEmpty = true
 
     /// - Parameters:
     ///   - header: of the published `packet`.
     ///   - publisher: what was negotiated with who sent it.
-    public init(of header: RTPHeader, _ packet: RawSpan, from publisher: HeaderExtensionIDs) {
+    ///   - own: what subscribers are asked for, whatever the packet says of it.
+    public init(
+        of header: RTPHeader, _ packet: RawSpan, from publisher: HeaderExtensionIDs,
+        playoutDelay own: PlayoutDelayLimits? = nil
+    ) {
+        if let own {
+            ownPlayoutDelay = own
+            isEmpty = false
+        }
         guard header.extensionProfile != nil else { return }
         var elements = HeaderExtensionIterator(header)
         while let element = elements.next(in: packet) {
@@ -32,8 +42,9 @@ public struct ForwardedExtensions: Sendable {
         }
     }
 
-    /// Bytes by which a packet's elements may become longer on their way: each in the two-byte form.
-    static let growth = 5 * HeaderExtensionWriter.elementOverhead
+    /// Bytes by which a packet's elements may become longer on their way: each in the two-byte form, and one that it did
+    /// not have.
+    static let growth = 5 * HeaderExtensionWriter.elementOverhead + PlayoutDelayLimits.size
 
     /// One has more bytes than the one-byte form holds (RFC 8285 §4.2).
     public var hasLongElements: Bool { (dependencyDescriptor?.count ?? 0) > 16 }
@@ -56,7 +67,11 @@ public struct ForwardedExtensions: Sendable {
         append(audioLevel, as: subscriber.audioLevel)
         append(videoOrientation, as: subscriber.videoOrientation)
         append(absoluteCaptureTime, as: subscriber.absoluteCaptureTime)
-        append(playoutDelay, as: subscriber.playoutDelay)
+        if let ownPlayoutDelay {
+            ownPlayoutDelay.append(as: subscriber.playoutDelay, with: writer, into: &bytes)
+        } else {
+            append(playoutDelay, as: subscriber.playoutDelay)
+        }
         if let range = dependencyDescriptor, let id = subscriber.dependencyDescriptor,
             writer.begin(id, length: range.count, in: &bytes) != nil
         {

@@ -22,6 +22,8 @@ public struct PublicationDescription: Sendable {
     public var isScreenShare: Bool
     /// Of sound: whoever is heard in it speaks. What a shared screen plays makes nobody an active speaker.
     public var isSpeech = true
+    /// How long subscribers are asked to hold pictures back, whatever the publisher asks for; nil leaves it to that.
+    public var playoutDelay: PlayoutDelayLimits?
     /// Sealed from end to end: nobody could open what the server puts in.
     public var isSealed = false
 

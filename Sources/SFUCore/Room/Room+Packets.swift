@@ -123,7 +123,8 @@ extension Room {
         of publication: Publication
     ) {
         if publication.waiting.isEmpty { waiting.append(publication) }
-        let extensions = ForwardedExtensions(of: header, bytes, from: publisher)
+        let extensions = ForwardedExtensions(
+            of: header, bytes, from: publisher, playoutDelay: publication.description.playoutDelay)
         publication.wait(WaitingPacket(published: packet, header: header, extensions: extensions), bytes.byteCount)
     }
 

@@ -170,11 +170,13 @@ final class Subscription {
     ) -> Forwarding {
         var forwarding = Forwarding.refused
         let ids = publication.publisher.machine.receivedExtensions
+        let playoutDelay = publication.description.playoutDelay
         publication.track.withBytes(of: packet) { bytes in
             guard let header = try? RTPHeader(parsing: bytes) else { return }
+            let extensions = ForwardedExtensions(of: header, bytes, from: ids, playoutDelay: playoutDelay)
             forwarding = send(
-                out, packet, header, ForwardedExtensions(of: header, bytes, from: ids), bytes, to: subscriber,
-                isRepeat: isRepeat, batch: batch, into: &outbox, at: now)
+                out, packet, header, extensions, bytes, to: subscriber, isRepeat: isRepeat, batch: batch,
+                into: &outbox, at: now)
         }
         return forwarding
     }

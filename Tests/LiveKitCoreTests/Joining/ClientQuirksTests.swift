@@ -48,6 +48,11 @@ import Testing
         #expect(quirks.unplayable == row.unplayable)
     }
 
+    @Test(arguments: [("Firefox", false), ("firefox mobile", false), ("Chrome", true), ("Safari", true), ("", true)])
+    func `Firefox calls tracks by names of its own`(_ browser: String, _ keeps: Bool) {
+        #expect(ClientQuirks(.with { $0.browser = browser }).keepsTrackIDs == keeps)
+    }
+
     @Test(arguments: [LiveKitClientInfo.SDK.unknown, .js, .rust, .python, .swift, .android])
     func `LiveKit's SDK for browsers alone needs dependency descriptors`(_ sdk: LiveKitClientInfo.SDK) {
         #expect(ClientQuirks(.with { $0.sdk = sdk }).needsDescriptors == (sdk == .js))

@@ -13,7 +13,9 @@ import Testing
     }()
 
     /// Elements of what a subscriber gets, as identifier and data.
-    private func forwarded(_ subscriber: HeaderExtensionIDs, isPadding: Bool = false) throws -> [[UInt8]] {
+    private func forwarded(
+        _ subscriber: HeaderExtensionIDs, isPadding: Bool = false, playoutDelay: PlayoutDelayLimits? = nil
+    ) throws -> [[UInt8]] {
         var source: [UInt8] = []
         source.append(addingCapacity: 64) { packet in
             RTPHeader(marker: false, payloadType: 96, sequenceNumber: 1, timestamp: 2, ssrc: 3).write(into: &packet)
@@ -31,7 +33,8 @@ import Testing
         let out = OutgoingPacket(
             sequenceNumber: 9, timestamp: 8, marker: false, isPadding: isPadding, offsets: offsets)
         let carried = ForwardedExtensions(
-            of: try RTPHeader(parsing: source.span.bytes), source.span.bytes, from: Self.publisher)
+            of: try RTPHeader(parsing: source.span.bytes), source.span.bytes, from: Self.publisher,
+            playoutDelay: playoutDelay)
         var bytes: [UInt8] = []
         bytes.append(addingCapacity: 64) { packet in
             RTPHeader(marker: false, payloadType: 96, sequenceNumber: 9, timestamp: 8, ssrc: 4).write(into: &packet)
@@ -52,6 +55,17 @@ import Testing
         subscriber.videoOrientation = 14
         subscriber.dependencyDescriptor = 15
         #expect(try forwarded(subscriber) == [[12, 0x8a], [14, 0x01], [15, 0xc0, 0, 5]])
+    }
+
+    @Test func `pictures are held back as the room wants it, where that was negotiated`() throws {
+        var subscriber = HeaderExtensionIDs(audioLevel: 7)
+        let delay = PlayoutDelayLimits(minimum: 200, maximum: 1_000)
+        #expect(try forwarded(subscriber, playoutDelay: delay) == [[7, 0x8a]])
+        subscriber.playoutDelay = 8
+        #expect(try forwarded(subscriber) == [[7, 0x8a]])
+        // Twelve bits each, in hundredths of a second.
+        #expect(try forwarded(subscriber, playoutDelay: delay) == [[7, 0x8a], [8, 0x01, 0x40, 0x64]])
+        #expect(try forwarded(subscriber, isPadding: true, playoutDelay: delay) == [])
     }
 
     @Test func `what the subscriber did not negotiate is left out`() throws {

@@ -22,10 +22,9 @@ export class Subscriber {
       if (!candidate) return;
       this.#signal.send('trickle', { candidateInit: JSON.stringify(candidate), target: Target.subscriber });
     };
-    // A section that carries one track after the other has one MediaStreamTrack; the stream says which it is: `PA_…|TR_…`.
-    this.#connection.ontrack = ({ track, streams: [stream] }) => {
-      const sid = stream?.id.split('|')[1];
-      if (sid?.startsWith('TR_')) this.#events.trackArrived(sid, track);
+    this.#connection.ontrack = ({ track, streams: [stream], transceiver }) => {
+      const sid = this.#sid(stream?.id, transceiver.mid);
+      if (sid) this.#events.trackArrived(sid, track);
     };
     this.#connection.ondatachannel = ({ channel }) => {
       if (channel.label !== '_reliable') return;
@@ -40,6 +39,19 @@ export class Subscriber {
 
   get connection() {
     return this.#connection;
+  }
+
+  /**
+   * Which track it is: a section that carries one after the other has one MediaStreamTrack. The stream says it
+   * (`PA_…|TR_…`), or names what is played in step (`PA_…|camera`): then the section's description does, for the id of a
+   * MediaStreamTrack is the first track's, and in Firefox the browser's own.
+   */
+  #sid(stream, mid) {
+    const [participant, name] = stream?.split('|') ?? [];
+    if (!participant?.startsWith('PA_') || name?.startsWith('TR_')) return name;
+    const { sdp } = this.#connection.remoteDescription;
+    const section = sdp.split(/^m=/m).find((text) => text.includes(`\na=mid:${mid}\r`));
+    return section?.match(/^a=msid:\S+ (TR_\S+)\r?$/m)?.[1];
   }
 
   /** From the next restart of ICE on. */
