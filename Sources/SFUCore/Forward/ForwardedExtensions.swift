@@ -42,8 +42,8 @@ public struct ForwardedExtensions: Sendable {
         }
     }
 
-    /// Bytes by which a packet's elements may become longer on their way: each in the two-byte form, and one that it did
-    /// not have.
+    /// Bytes by which a packet's elements may become longer on their way: each in the two-byte form, and one that it
+    /// did not have.
     static let growth = 5 * HeaderExtensionWriter.elementOverhead + PlayoutDelayLimits.size
 
     /// One has more bytes than the one-byte form holds (RFC 8285 §4.2).

@@ -43,7 +43,9 @@ import Testing
     func `who could not tell tracks apart then gets each in a stream of its own`(_ why: String) throws {
         let venue = Venue { $0.syncsStreams = why != "room" }
         let (ann, sids) = try Self.published(venue)
-        let bob = try venue.join("bob", .dual) { _ in } claims: { _ in } request: { request in
+        let bob = try venue.join("bob", .dual) { _ in
+        } claims: { _ in
+        } request: { request in
             if why == "protocol" { request.clientInfo.protocol = 9 }
             if why == "browser" { request.clientInfo.browser = "Firefox" }
         }
