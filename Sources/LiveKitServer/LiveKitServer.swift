@@ -25,6 +25,9 @@ package final class LiveKitServer: Sendable {
     let agents: Agents
     /// What those who record hear.
     private let events: AsyncStream<LiveKitWebhookEvent>.Continuation
+    /// Where media come in, each time that the host's networks have changed. For one listener.
+    package let mediaMoves: AsyncStream<[MediaWorkerConfiguration.Address]>
+    private let moves: AsyncStream<[MediaWorkerConfiguration.Address]>.Continuation
     private let logger: Logger
 
     package init(_ configuration: LiveKitServerConfiguration, logger: Logger = Logger(label: "livekit")) {
@@ -40,6 +43,10 @@ package final class LiveKitServer: Sendable {
         let key = configuration.signingKey
         let (stream, events) = AsyncStream.makeStream(of: LiveKitWebhookEvent.self)
         self.events = events
+        let (mediaMoves, moves) = AsyncStream.makeStream(
+            of: [MediaWorkerConfiguration.Address].self, bufferingPolicy: .bufferingNewest(1))
+        self.mediaMoves = mediaMoves
+        self.moves = moves
         let records = configuration.recordings != nil
         let heard = configuration.heard
         let agents = Agents(
@@ -76,6 +83,13 @@ package final class LiveKitServer: Sendable {
                     logger.warning(
                         "datagrams were lost because this server did not read them in time",
                         metadata: ["count": "\(count)", "worker": "\(index)", "receive_buffer": "\(buffer)"])
+                },
+                moved: { addresses in
+                    let announced = addresses.map { "\($0.announced)" }.joined(separator: " ")
+                    logger.notice(
+                        "the host's networks have changed: media come in on other addresses",
+                        metadata: ["addresses": "\(announced)", "worker": "\(index)"])
+                    moves.yield(addresses)
                 })
             return MediaWorker(
                 configuration.media.worker(index), limit: configuration.maximumRooms, surroundings: surroundings,
@@ -95,7 +109,10 @@ package final class LiveKitServer: Sendable {
         }
     }
 
-    deinit { events.finish() }
+    deinit {
+        events.finish()
+        moves.finish()
+    }
 
     /// Takes the ports of media.
     package func start() async throws -> [MediaWorker.Ports] {

@@ -15,7 +15,7 @@ struct DataQueue {
     private static let frameBytesLimit = 1 << 20
 
     private(set) var openLabels: [DataLabel] = []
-    private var waiting: [(label: DataLabel, bytes: [UInt8])] = []
+    private var waiting: [(label: DataLabel, bytes: [UInt8], isOfStream: Bool)] = []
     private var waitingBytes = 0
     /// In packets.
     private var waitingFrames: [[[UInt8]]] = []
@@ -28,7 +28,7 @@ struct DataQueue {
 
     /// Before there is a channel so much waits for it that more of a stream should not, so that there is room for the
     /// ends of streams and for what does not wait.
-    var isHalfFull: Bool { waitingBytes > Self.limit / 2 }
+    var isHalfFull: Bool { !openLabels.contains(.reliable) && waitingBytes > Self.limit / 2 }
 
     /// Whether a message of so many bytes, or several, can go or wait.
     func hasRoom(for count: Int) -> Bool {
@@ -57,7 +57,9 @@ struct DataQueue {
 
     enum Admission { case now, later, full }
 
-    mutating func admit(_ label: DataLabel, _ bytes: [UInt8], sequence: UInt32) -> Admission {
+    mutating func admit(
+        _ label: DataLabel, _ bytes: [UInt8], sequence: UInt32, isOfStream: Bool = false
+    ) -> Admission {
         let isOpen = openLabels.contains(label)
         // What is refused is not sent again either.
         guard isOpen || waitingBytes + bytes.count <= Self.limit else { return .full }
@@ -67,9 +69,15 @@ struct DataQueue {
             while sentBytes > Self.limit { sentBytes -= sent.removeFirst().bytes.count }
         }
         guard !isOpen else { return .now }
-        waiting.append((label, bytes))
+        waiting.append((label, bytes, isOfStream))
         waitingBytes += bytes.count
         return .later
+    }
+
+    /// What waits of streams does not go out: nobody would get their ends.
+    mutating func dropStreams() {
+        waiting.removeAll { $0.isOfStream }
+        waitingBytes = waiting.reduce(0) { $0 + $1.bytes.count }
     }
 
     /// Takes a data track's frame in the place of the oldest ones, of which all packets go: the others are of no use
@@ -149,7 +157,7 @@ extension RoomClientMachine {
         guard let bytes: [UInt8] = try? packet.serializedBytes(), bytes.count <= DataQueue.largestMessage else {
             throw .dataTooLarge(limit: DataQueue.largestMessage)
         }
-        switch data.admit(label, bytes, sequence: packet.sequence) {
+        switch data.admit(label, bytes, sequence: packet.sequence, isOfStream: packet.isOfStream) {
         case .now: put(.sendData(label, bytes))
         case .later: break
         case .full: throw .dataBacklog

@@ -26,12 +26,11 @@ struct RoomClientMachine {
         case waiting(Purpose, until: Instant)
         case disconnected(DisconnectReason)
 
-        /// The session that there was is lost.
-        var endsSession: Bool {
+        /// The session is lost for good, and the server has not begun another one. What is begun now waits for that.
+        var isWithoutSession: Bool {
             switch self {
-            case .signaling(let purpose, _), .connecting(let purpose, _), .waiting(let purpose, _): purpose == .rejoin
-            case .disconnected: true
-            case .idle, .connected: false
+            case .signaling(let purpose, _), .waiting(let purpose, _): purpose == .rejoin
+            case .idle, .connecting, .connected, .disconnected: false
             }
         }
     }
@@ -200,12 +199,19 @@ struct RoomClientMachine {
     }
 
     mutating func move(to next: Phase) {
-        if next.endsSession, !phase.endsSession { sessionNumber += 1 }
+        if case .disconnected = next {
+            sessionReplaced()
+        } else if next.isWithoutSession, !phase.isWithoutSession {
+            sessionReplaced()
+        }
         phase = next
     }
 
-    /// The same connection, and another session.
-    mutating func sessionReplaced() { sessionNumber += 1 }
+    /// What was begun in the session that there was, or that was waited for, does not go on.
+    mutating func sessionReplaced() {
+        sessionNumber += 1
+        data.dropStreams()
+    }
 
     /// Says it to the server now, or as soon as it hears again.
     mutating func say(_ request: LiveKitSignalRequest.OneOf_Message) {

@@ -73,9 +73,11 @@ extension Room {
     }
 
     func answer(_ call: RPCInvocation, _ outcome: Result<String, RPCError>) async {
-        invocations[call.requestID] = nil
         // Whoever calls again and again does not make us keep more and more answers.
         await waitForRoom()
+        // Nobody waits for it any more, and another call may have its number.
+        guard !Task.isCancelled else { return }
+        invocations[call.requestID] = nil
         machine.answerRPC(call.requestID, outcome, at: NetworkLoop.now)
         await apply()
     }

@@ -90,3 +90,24 @@ final class SubscribedTrack {
         }
     }
 }
+
+extension LiveKitTrackInfo {
+    /// Which tracks belong together, as it can stand in a description (RFC 8830 §2) and is no track's name: what a
+    /// client calls it, unless that is neither.
+    var streamName: String {
+        let isName = !stream.isEmpty && !stream.hasPrefix("TR") && stream.utf8.allSatisfy(\.isOfStreamName)
+        return isName ? stream : source.stream
+    }
+}
+
+extension UInt8 {
+    /// A token's character (RFC 8866 §9) that does not part names.
+    fileprivate var isOfStreamName: Bool {
+        switch self {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
+            true
+        default: false
+        }
+    }
+}

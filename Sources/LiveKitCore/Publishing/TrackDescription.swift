@@ -134,7 +134,7 @@ extension LiveKitTrackSource {
     }
 
     /// Which tracks belong together where a client says nothing of it, as LiveKit's server names them.
-    fileprivate var stream: String {
+    var stream: String {
         switch self {
         case .camera, .microphone: "camera"
         case .screenShare, .screenShareAudio: "screen"

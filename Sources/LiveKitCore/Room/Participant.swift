@@ -116,8 +116,7 @@ final class Participant {
 
     /// Several tracks of one publisher can be one stream for it.
     func playsInStep(_ room: RoomConfiguration) -> Bool {
-        // Players know nothing of names.
-        room.syncsStreams && (mode.isPlaying || protocolVersion >= Self.namingProtocol && quirks.keepsTrackIDs)
+        room.syncsStreams && protocolVersion >= Self.namingProtocol && quirks.keepsTrackIDs
     }
 
     init(

@@ -21,7 +21,7 @@ package final class RoomMachine {
     }
 
     package internal(set) var configuration: RoomConfiguration
-    let transport: RoomTransport
+    var transport: RoomTransport
     private var wallClockOffset: Interval
     let media: Room
     let sid: String

@@ -93,7 +93,7 @@ extension RoomMachine {
         do throws(RoomError) {
             subscription.transceiver = try media.subscribe(
                 connection.id, to: publication,
-                streamID: streamID(of: track, for: participant), trackID: track.sid.rawValue,
+                streamID: streamID(of: track, on: connection), trackID: track.sid.rawValue,
                 on: section, continuing: participant.mode.isPlaying, inPlaceOf: track.publication,
                 hints: participant.hints[track.sid] ?? SubscriberHints(), at: now)
         } catch {
@@ -105,10 +105,13 @@ extension RoomMachine {
     }
 
     /// What a client tells tracks apart by: the second part of it, or the track's own id where that names a stream of
-    /// several tracks. Those whose tracks have ids of the browser's own get each track in a stream of its own.
-    private func streamID(of track: Track, for participant: Participant) -> String {
-        let name = participant.playsInStep(configuration) ? track.info.stream : track.sid.rawValue
-        return "\(track.publisher.sid.rawValue)|\(name)"
+    /// several tracks. Those whose tracks have ids of the browser's own get each track in a stream of its own; so does
+    /// everybody when a section has to carry it that may have carried another one.
+    private func streamID(of track: Track, on connection: Connection) -> String {
+        let sections = media.withMachine(of: connection.id) { $0.transceivers.count } ?? 0
+        let isInStep =
+            connection.participant.playsInStep(configuration) && sections < configuration.limits.transceivers
+        return "\(track.publisher.sid.rawValue)|\(isInStep ? track.info.streamName : track.sid.rawValue)"
     }
 
     func unsubscribe(_ participant: Participant, from sid: TrackSID, at now: Instant) {

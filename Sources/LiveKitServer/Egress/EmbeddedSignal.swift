@@ -24,7 +24,7 @@ final class EmbeddedSignal: SignalLink, Sendable {
 
     init(_ worker: MediaWorker, tell: @escaping @Sendable (BinarySocket.Fact) -> Void) {
         inbox = worker.inbox
-        addresses = worker.configuration.addresses.filter { $0.local != $0.announced }
+        addresses = worker.reachable.withLock { $0 }.filter { $0.local != $0.announced }
         self.tell = tell
     }
 

@@ -28,6 +28,7 @@ extension MediaWorker {
                 transport.ice = configuration.ice
                 transport.congestion = configuration.congestion
                 self.transport = transport
+                if configuration.follow != nil { loop.interfaces.add(link) }
                 return ports
             } catch {
                 link.forgetAll()
@@ -59,7 +60,7 @@ extension MediaWorker {
     }
 
     /// The first one takes a free port if it may, and the others that one.
-    private func openDatagrams(on address: MediaWorkerConfiguration.Address, _ port: inout UInt16) throws(SystemError) {
+    func openDatagrams(on address: MediaWorkerConfiguration.Address, _ port: inout UInt16) throws(SystemError) {
         let socket = try UDPSocket(
             binding: TransportAddress(address.local, port: port), receiveBuffer: UDPSocket.sharedBuffer)
         let token = try loop.add(socket, reader: link)
@@ -71,7 +72,7 @@ extension MediaWorker {
     }
 
     /// A free port is another one than that of datagrams: the rooms know their sockets by address alone.
-    private func openStreams(
+    func openStreams(
         on address: MediaWorkerConfiguration.Address, _ port: inout UInt16, besides other: UInt16
     ) throws(SystemError) {
         var listener = try StreamListener(binding: TransportAddress(address.local, port: port), backlog: 128)
@@ -104,7 +105,7 @@ extension MediaWorker {
         link.tokens.insert(token)
     }
 
-    private func forget(_ token: UInt64) {
+    func forget(_ token: UInt64) {
         sources[token] = nil
         link.tokens.remove(token)
         loop.forget([token])
@@ -170,7 +171,7 @@ extension MediaWorker {
         if !goesOn { end(stream, at: now) }
     }
 
-    private func end(_ stream: MediaStream, at now: Instant) {
+    func end(_ stream: MediaStream, at now: Instant) {
         guard remove(stream), let peer = stream.peer else { return }
         stream.belong(to: nil)
         peer.room.machine.streamClosed(for: peer.id, from: stream.base, to: stream.socket.remote, at: now)

@@ -36,6 +36,8 @@ package actor MediaWorker {
         var order: @Sendable (AgentOrder) -> Void
         /// So many datagrams were lost since the worker did not read in time; and the bytes that may wait.
         var overran: @Sendable (_ count: Int, _ receiveBuffer: Int) -> Void
+        /// The host's networks have changed, and media come in on these addresses now.
+        var moved: @Sendable ([MediaWorkerConfiguration.Address]) -> Void
     }
 
     /// What can be read, by the loop's name for it.
@@ -46,6 +48,8 @@ package actor MediaWorker {
     }
 
     let configuration: MediaWorkerConfiguration
+    /// Where media come in now.
+    nonisolated let reachable: Mutex<[MediaWorkerConfiguration.Address]>
     let surroundings: Surroundings
     private let limit: Int
     var transport: RoomTransport?
@@ -87,6 +91,7 @@ package actor MediaWorker {
         loop: NetworkLoop = NetworkLoop(name: "roost-media")
     ) {
         self.configuration = configuration
+        reachable = Mutex(configuration.addresses)
         self.limit = limit
         self.surroundings = surroundings
         self.loop = loop
@@ -250,6 +255,7 @@ package actor MediaWorker {
         settleAll(at: now)
         for room in rooms.values { forget(room) }
         link.leave()
+        transport = nil
         statistics.streams = 0
         publishAll()
         closeSockets()
@@ -452,7 +458,7 @@ enum WorkerRefusal: Error, Equatable {
 }
 
 /// What the loop knows of a worker: it holds this weakly, and this holds the worker weakly.
-final class MediaWorkerLink: SocketReader, TimerTarget {
+final class MediaWorkerLink: SocketReader, TimerTarget, InterfaceListener {
     let timer = LoopTimer()
     /// Of what is read for the worker.
     var tokens: Set<UInt64> = []
@@ -485,5 +491,9 @@ final class MediaWorkerLink: SocketReader, TimerTarget {
 
     func timerFired(at now: Instant) {
         worker?.assumeIsolated { $0.endStrangers(at: now) }
+    }
+
+    func interfacesChanged(_ interfaces: [NetworkInterface]) {
+        worker?.assumeIsolated { $0.interfacesChanged(interfaces) }
     }
 }

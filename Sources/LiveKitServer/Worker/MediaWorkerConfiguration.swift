@@ -19,6 +19,8 @@ package struct MediaWorkerConfiguration: Sendable {
     /// Each gets a socket of its own, so that answers leave from the address that was asked. Not `0.0.0.0` nor `::`.
     /// RFC 8445 §5.2: clients are told of the first of IPv4, and of all of IPv6.
     package var addresses: [Address]
+    /// Which addresses there are while the host has these interfaces; nil where they stay as they are.
+    package var follow: (@Sendable ([NetworkInterface]) -> [Address])?
     /// For UDP; 0 takes one that is free on all addresses.
     package var port: UInt16 = 7_882
     /// For TCP (RFC 6544); 0 likewise, nil for none.
@@ -46,9 +48,9 @@ package struct MediaWorkerConfiguration: Sendable {
 
     /// What to listen on for an address that may stand for all of this host's: those that are not loopback, or loopback
     /// where there is nothing else, as browsers gather them.
-    package static func addresses(for ip: IPAddress) throws(SystemError) -> [IPAddress] {
+    package static func addresses(for ip: IPAddress, among interfaces: [NetworkInterface]) -> [IPAddress] {
         guard ip.isUnspecified else { return [ip] }
-        let interfaces = try NetworkInterface.current().filter { ip.isIPv6 || !$0.address.isIPv6 }
+        let interfaces = interfaces.filter { ip.isIPv6 || !$0.address.isIPv6 }
         let reachable = interfaces.filter { !$0.isLoopback }
         var addresses: [IPAddress] = []
         for interface in reachable.isEmpty ? interfaces : reachable where !addresses.contains(interface.address) {

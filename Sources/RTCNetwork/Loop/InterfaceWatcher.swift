@@ -1,9 +1,9 @@
 internal import CDatagram
-internal import RTCEngine
+package import RTCEngine
 
 /// Tells those who live on a loop when this host's addresses may have changed: by rtnetlink where there is one, else by
 /// looking every few seconds. Lives on the loop's thread.
-final class InterfaceWatcher: SocketReader, TimerTarget {
+package final class InterfaceWatcher: SocketReader, TimerTarget {
     private struct Listener {
         weak var object: (any InterfaceListener)?
     }
@@ -27,7 +27,7 @@ final class InterfaceWatcher: SocketReader, TimerTarget {
     }
 
     /// Tells `listener` of every change from now on, as long as it exists.
-    func add(_ listener: any InterfaceListener) {
+    package func add(_ listener: any InterfaceListener) {
         begin()
         listeners.removeAll { $0.object == nil }
         listeners.append(Listener(object: listener))
@@ -45,12 +45,12 @@ final class InterfaceWatcher: SocketReader, TimerTarget {
         }
     }
 
-    func socketReadable(_ token: UInt64, _ batch: inout ReceiveBatch) {
+    package func socketReadable(_ token: UInt64, _ batch: inout ReceiveBatch) {
         guard let news, cdatagram_drain_address_news(news.descriptor) > 0 else { return }
         loop.schedule(timer, at: NetworkLoop.now + Self.settling)
     }
 
-    func timerFired(at now: Instant) {
+    package func timerFired(at now: Instant) {
         listeners.removeAll { $0.object == nil }
         // Looked at once for all. Not compared with before: an address of IPv6 is listed a second before it can be
         // bound.
@@ -63,7 +63,7 @@ final class InterfaceWatcher: SocketReader, TimerTarget {
 }
 
 /// Told on the loop's thread that the host's addresses may have changed.
-protocol InterfaceListener: AnyObject {
+package protocol InterfaceListener: AnyObject {
     func interfacesChanged(_ interfaces: [NetworkInterface])
 }
 

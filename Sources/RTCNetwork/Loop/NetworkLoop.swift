@@ -48,7 +48,7 @@ public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
     private var coalescing = WakeCoalescing()
     private var receiveBatch = ReceiveBatch()
     /// Tells connections when the host's addresses change.
-    private(set) lazy var interfaces = InterfaceWatcher(self)
+    package private(set) lazy var interfaces = InterfaceWatcher(self)
 
     /// Starts the thread. It lives as long as the process: loops are made once, one a core at most.
     public init(name: String) {

@@ -193,7 +193,12 @@ struct LiveKitOptions: ParsableArguments {
         }
         do {
             var media = MediaWorkerConfiguration(
-                addresses: try addresses(host: host), security: try OpenSSLSecurity())
+                addresses: try addresses(host: host, among: try NetworkInterface.current()),
+                security: try OpenSSLSecurity())
+            // Those that were named stay.
+            if mediaAddress.isEmpty, IPAddress(host)?.isUnspecified == true {
+                media.follow = { [self] in (try? addresses(host: host, among: $0)) ?? [] }
+            }
             media.port = UInt16(mediaPort)
             media.streamPort = mediaTcp ? UInt16(mediaTcpPort) : nil
             media.maximumPeers = livekitMaxConnections
@@ -217,7 +222,15 @@ struct LiveKitOptions: ParsableArguments {
             }
             let server = LiveKitServer(configuration, logger: logger)
             let ports = try await server.start()
-            await iceServers.relay?.reach(media.addresses.map { ($0.local, $0.announced) }, ports: ports.map(\.port))
+            if let relay = iceServers.relay {
+                await relay.reach(media.addresses.map { ($0.local, $0.announced) }, ports: ports.map(\.port))
+                let moves = server.mediaMoves
+                Task {
+                    for await addresses in moves {
+                        await relay.reach(addresses.map { ($0.local, $0.announced) }, ports: ports.map(\.port))
+                    }
+                }
+            }
             return LiveKitService(
                 .embedded(server, media: ports), pageKey: rooms ? first : nil,
                 signingKey: first, servesOthers: servesOthers)
@@ -318,13 +331,15 @@ struct LiveKitOptions: ParsableArguments {
         }
     }
 
-    private func addresses(host: String) throws -> [MediaWorkerConfiguration.Address] {
+    private func addresses(
+        host: String, among interfaces: [NetworkInterface]
+    ) throws -> [MediaWorkerConfiguration.Address] {
         var addresses = mediaAddress.compactMap { IPAddress($0) }
         if addresses.isEmpty {
             guard let ip = IPAddress(host == "localhost" ? "127.0.0.1" : host) else {
                 throw CommandError("LiveKit's media needs an address in --host or --media-address, not \"\(host)\".")
             }
-            addresses = try MediaWorkerConfiguration.addresses(for: ip)
+            addresses = MediaWorkerConfiguration.addresses(for: ip, among: interfaces)
         }
         let announced = mediaPublicAddress.compactMap { IPAddress($0) }
         for ip in announced where !addresses.contains(where: { $0.isIPv6 == ip.isIPv6 }) {

@@ -1,5 +1,6 @@
 import Foundation
 import LiveKitProtocol
+import RTCEngine
 import SwiftProtobuf
 import Testing
 
@@ -107,6 +108,38 @@ import Testing
                 "> _reliable chunk 1 of 1 bytes to ann", "> _reliable end (tired) to ann",
             ])
         #expect(dialogue.packets.first { !$0.streamHeader.topic.isEmpty }?.streamHeader.hasTotalLength == false)
+    }
+
+    /// Begins one, and says whether it can go on.
+    private static func begins(_ dialogue: Dialogue) throws -> () -> Bool {
+        let header = LiveKitDataStream.Header(StreamTextOptions(topic: "notes"), id: "s", timestamp: 1)
+        var stream = try dialogue.machine.beginStream(header, to: [], at: dialogue.now)
+        return { (try? dialogue.machine.send([1], on: &stream, at: dialogue.now)) != nil }
+    }
+
+    @Test func `of what waits for a session that does not come about nothing goes out in the next`() throws {
+        let dialogue = Self.dialogue(2)
+        _ = dialogue.server(.leave(.with { $0.action = .reconnect }))
+        // For the next session, whose connection fails.
+        let goesOn = try Self.begins(dialogue)
+        #expect(goesOn())
+        _ = dialogue.server(Dialogue.join([Dialogue.info("ann")], sid: "PA_again"))
+        _ = dialogue.media(.stateChanged(.subscriber, .failed))
+        #expect(!goesOn())
+        _ = dialogue.pass(.seconds(Int64(1)))
+        _ = dialogue.server(Dialogue.join([Dialogue.info("ann")], sid: "PA_once_more"))
+        #expect(!goesOn())
+        #expect(dialogue.media(.channelOpen(.reliable)).isEmpty)
+    }
+
+    @Test func `a stream of one room does not go on in another`() throws {
+        let dialogue = Self.dialogue(2)
+        _ = dialogue.server(.leave(.with { $0.action = .reconnect }))
+        let goesOn = try Self.begins(dialogue)
+        dialogue.machine.leave(at: dialogue.now)
+        dialogue.machine.connect(token: "token", request: dialogue.request(), at: dialogue.now)
+        _ = dialogue.server(Dialogue.join([Dialogue.info("ann")]))
+        #expect(!goesOn())
     }
 
     @Test func `a text may be in somebody else's name`() throws {

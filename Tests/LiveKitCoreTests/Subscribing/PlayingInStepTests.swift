@@ -2,6 +2,7 @@ import LiveKitProtocol
 import RTCEngine
 import RTCWire
 import SFUCore
+import SwiftProtobuf
 import Testing
 
 @testable import LiveKitCore
@@ -51,6 +52,19 @@ import Testing
         }
         #expect(venue.run { (try? Self.streams(bob).count) == 2 })
         #expect(try Self.streams(bob) == Dictionary(sids.values.map { ($0, "\(ann.sid)|\($0)") }) { first, _ in first })
+    }
+
+    /// It stands in everybody's descriptions.
+    @Test(arguments: [
+        ("desk", "desk"), ("x\r\na=ice-lite", "camera"), ("my cam", "camera"), ("TR_other", "camera"),
+        ("a|b", "camera"), ("é", "camera"), ("", "camera"),
+    ])
+    func `what a publisher calls its stream is a name and nothing else`(_ said: String, _ stands: String) {
+        let track = LiveKitTrackInfo.with {
+            $0.stream = said
+            $0.source = .camera
+        }
+        #expect(track.streamName == stands)
     }
 
     /// Browsers keep a section's first track, with its id.

@@ -48,7 +48,8 @@ export class Subscriber {
    */
   #sid(stream, mid) {
     const [participant, name] = stream?.split('|') ?? [];
-    if (!participant?.startsWith('PA_') || name?.startsWith('TR_')) return name;
+    if (name?.startsWith('TR_')) return name;
+    if (!participant?.startsWith('PA_')) return undefined;
     const { sdp } = this.#connection.remoteDescription;
     const section = sdp.split(/^m=/m).find((text) => text.includes(`\na=mid:${mid}\r`));
     return section?.match(/^a=msid:\S+ (TR_\S+)\r?$/m)?.[1];

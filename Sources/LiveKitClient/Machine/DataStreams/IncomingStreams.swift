@@ -219,6 +219,13 @@ extension RoomClientMachine {
 }
 
 extension LiveKitDataPacket {
+    var isOfStream: Bool {
+        switch value {
+        case .streamHeader?, .streamChunk?, .streamTrailer?: true
+        default: false
+        }
+    }
+
     /// Nil when the server sent it, or somebody who is hidden.
     var sender: ParticipantIdentity? {
         participantIdentity.isEmpty ? nil : ParticipantIdentity(participantIdentity)

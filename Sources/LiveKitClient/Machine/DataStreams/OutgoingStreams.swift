@@ -133,11 +133,13 @@ extension RoomClientMachine {
     mutating func sendWhole(
         _ header: LiveKitDataStream.Header, content: [UInt8], to destinations: [ParticipantIdentity], at now: Instant
     ) throws(RoomError) {
+        var packed: [UInt8]?
+        if content.count <= Self.packedAtOnce, canUnpack(destinations) { packed = Deflate.compress(content) }
+        let ends = packet(.streamHeader(header), to: destinations, as: nil).length + OutgoingStream.chunkLength
+        let length = min(packed?.count ?? content.count, content.count)
         // With what each chunk takes beside its content.
-        guard data.hasRoom(for: content.count + content.count / 16 + 2 * OutgoingStream.chunkLength) else {
-            throw .dataBacklog
-        }
-        let whole = try beginStream(header, content: content, to: destinations, at: now)
+        guard data.hasRoom(for: ends + length + length / 16) else { throw .dataBacklog }
+        let whole = try beginStream(header, content: content, packed: packed, to: destinations, at: now)
         var stream = whole.stream
         for chunk in whole.chunks { try send(chunk, on: &stream, at: now) }
         if !whole.isOver { try endStream(stream, reason: "", attributes: [:], at: now) }

@@ -6,13 +6,43 @@ final class DataStreamInbox: Sendable {
 
     private struct State {
         var decoder: StreamDecoder?
-        /// What has come and was not decoded.
+        /// What has come; before `head` it was decoded.
         var waiting: [UInt8] = []
+        var head = 0
         var end: IncomingStreamEnd?
         /// Nobody reads any more: what comes is dropped.
         var isAbandoned = false
+        /// It was told that nothing more of it is wanted.
+        var isReleased = false
         var waiters: [Int: Waiter] = [:]
         var lastWaiter = 0
+
+        /// So much is decoded at a time: what waits is counted, and what is decoded is not.
+        private static let partLength = 64 << 10
+
+        var heldBytes: Int { waiting.count - head }
+
+        mutating func nextPart() -> [UInt8] {
+            let end = min(head + Self.partLength, waiting.count)
+            let part = Array(waiting[head..<end])
+            head = end
+            if head == waiting.count { drop() }
+            if head >= 1 << 20 {
+                waiting.removeFirst(head)
+                head = 0
+            }
+            return part
+        }
+
+        mutating func drop() {
+            waiting = []
+            head = 0
+        }
+
+        mutating func release() -> Bool {
+            defer { isReleased = true }
+            return !isReleased
+        }
 
         mutating func takeWaiters() -> [Waiter] {
             defer { waiters = [:] }
@@ -22,14 +52,14 @@ final class DataStreamInbox: Sendable {
 
     private let state: Mutex<State>
     private let broadcast: RoomEventBroadcast
-    /// Told once.
-    private let onAbandon: @Sendable () -> Void
+    /// Nothing more of it is wanted, or there is no more. Told once.
+    private let onRelease: @Sendable () -> Void
 
     init(
-        _ header: IncomingStreamHeader, broadcast: RoomEventBroadcast, onAbandon: @escaping @Sendable () -> Void = {}
+        _ header: IncomingStreamHeader, broadcast: RoomEventBroadcast, onRelease: @escaping @Sendable () -> Void = {}
     ) {
         self.broadcast = broadcast
-        self.onAbandon = onAbandon
+        self.onRelease = onRelease
         var state = State()
         do throws(StreamError) {
             state.decoder = try header.decoder()
@@ -92,14 +122,14 @@ final class DataStreamInbox: Sendable {
         let (held, waiters, isFirst) = state.withLock { state -> (Int, [Waiter], Bool) in
             defer {
                 state.isAbandoned = true
-                state.waiting = []
+                state.drop()
                 state.decoder = nil
             }
-            return (state.waiting.count, state.takeWaiters(), !state.isAbandoned)
+            return (state.heldBytes, state.takeWaiters(), state.release())
         }
         for waiter in waiters { waiter.resume() }
         if held > 0 { broadcast.streamsLetGo(held) }
-        if isFirst { onAbandon() }
+        if isFirst { onRelease() }
     }
 
     private enum Step {
@@ -110,33 +140,34 @@ final class DataStreamInbox: Sendable {
     }
 
     private func take() -> Step {
-        let (step, taken) = state.withLock { state -> (Step, Int) in
+        let (step, taken, isLast) = state.withLock { state -> (Step, Int, Bool) in
             var taken = 0
             do throws(StreamError) {
                 guard !state.isAbandoned else { throw .cancelled }
                 while true {
-                    if let piece = try state.decoder?.next() { return (.piece(piece), taken) }
+                    if let piece = try state.decoder?.next() { return (.piece(piece), taken, false) }
                     guard state.waiting.isEmpty else {
-                        taken += state.waiting.count
-                        state.decoder?.feed(state.waiting)
-                        state.waiting = []
+                        let part = state.nextPart()
+                        taken += part.count
+                        state.decoder?.feed(part)
                         continue
                     }
-                    guard let end = state.end else { return (.nothing, taken) }
+                    guard let end = state.end else { return (.nothing, taken, false) }
                     _ = try end.get()
                     try state.decoder?.finish()
-                    return (.over, taken)
+                    return (.over, taken, state.release())
                 }
             } catch {
                 // It stays so, whoever asks again.
                 state.end = .failure(error)
                 state.decoder = nil
-                taken += state.waiting.count
-                state.waiting = []
-                return (.failed(error), taken)
+                taken += state.heldBytes
+                state.drop()
+                return (.failed(error), taken, state.release())
             }
         }
         if taken > 0 { broadcast.streamsLetGo(taken) }
+        if isLast { onRelease() }
         return step
     }
 

@@ -136,8 +136,9 @@ extension Room {
     /// Back when not too many reliable messages wait for their way out, or for there to be one; when there will be
     /// none, or the task is cancelled.
     func waitForRoom() async {
-        await media?.waitForRoom()
-        while machine.isInRoom, machine.data.isHalfFull, !Task.isCancelled {
+        while true {
+            await media?.waitForRoom()
+            guard machine.isInRoom, machine.data.isHalfFull, !Task.isCancelled else { return }
             lastChannelWaiter += 1
             let number = lastChannelWaiter
             await withTaskCancellationHandler {
@@ -152,9 +153,9 @@ extension Room {
 
     func resumeChannelWaiters() {
         guard !channelWaiters.isEmpty, !machine.isInRoom || !machine.data.isHalfFull else { return }
-        let resumed = channelWaiters.values
+        let resumed = channelWaiters.sorted { $0.key < $1.key }
         channelWaiters = [:]
-        for waiter in resumed { waiter.resume() }
+        for waiter in resumed { waiter.value.resume() }
     }
 
     func write(_ content: [UInt8], on slot: OutgoingStreamSlot) async throws(RoomError) {
@@ -210,11 +211,11 @@ extension Room {
         }
         switch header.kind {
         case .text(let info):
-            guard let handler = textStreamHandlers[info.topic] else { return }
+            guard let handler = textStreamHandlers[info.topic] else { return readerGone(id) }
             let reader = TextStreamReader(info, inbox)
             Task { try await handler(reader, header.sender) }
         case .bytes(let info):
-            guard let handler = byteStreamHandlers[info.topic] else { return }
+            guard let handler = byteStreamHandlers[info.topic] else { return readerGone(id) }
             let reader = ByteStreamReader(info, inbox)
             Task { try await handler(reader, header.sender) }
         }
