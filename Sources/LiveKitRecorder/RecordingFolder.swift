@@ -139,7 +139,7 @@ package actor RecordingFolder {
         _ track: RemoteTrack, _ frames: AsyncStream<EncodedFrame>, as template: String = RecordingPath.usualName,
         began: @Sendable (String) async -> Void = { _ in }, changed: @Sendable (RecordedFile) async -> Void = { _ in }
     ) async -> (file: RecordedFile?, failure: RecordingFailure?) {
-        guard !track.publication.isEncrypted else {
+        guard track.isReadable else {
             notice(.track(of: track.participant.identity, track.publication.source, .encrypted))
             return (nil, .encrypted)
         }

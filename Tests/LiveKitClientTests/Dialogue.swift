@@ -16,10 +16,14 @@ final class Dialogue {
     private(set) var paths: [SignalPath] = []
     private var lastRequest: UInt64 = 0
 
-    init(autoSubscribe: Bool = true, attributes: [String: String] = [:]) {
+    init(
+        autoSubscribe: Bool = true, attributes: [String: String] = [:],
+        _ change: (inout RoomClientMachine.Options) -> Void = { _ in }
+    ) {
         var options = RoomClientMachine.Options()
         options.autoSubscribe = autoSubscribe
         options.attributes = attributes
+        change(&options)
         machine = RoomClientMachine(options: options, random: .seeded(1))
     }
 
@@ -119,8 +123,11 @@ final class Dialogue {
     }
 
     /// In the room, with media.
-    static func connected(_ others: [LiveKitParticipantInfo] = [], autoSubscribe: Bool = true) -> Dialogue {
-        let dialogue = Dialogue(autoSubscribe: autoSubscribe)
+    static func connected(
+        _ others: [LiveKitParticipantInfo] = [], autoSubscribe: Bool = true,
+        _ change: (inout RoomClientMachine.Options) -> Void = { _ in }
+    ) -> Dialogue {
+        let dialogue = Dialogue(autoSubscribe: autoSubscribe, change)
         let request = dialogue.request()
         dialogue.machine.connect(token: "token", request: request, at: dialogue.now)
         _ = dialogue.server(join(others))

@@ -153,11 +153,18 @@ extension RoomClientMachine {
         // What is said in somebody else's name has theirs.
         if packet.participantIdentity.isEmpty { packet.participantIdentity = roster.local.identity }
         packet.participantSid = roster.local.sid
+        let isOfStream = packet.isOfStream
+        if let keys = options.encryption {
+            guard let sealed = DataCryptor.seal(packet, by: roster.localIdentity, with: keys) else {
+                throw .notEncryptable
+            }
+            packet = sealed
+        }
         if label == .reliable { packet.sequence = data.nextSequence() }
         guard let bytes: [UInt8] = try? packet.serializedBytes(), bytes.count <= DataQueue.largestMessage else {
             throw .dataTooLarge(limit: DataQueue.largestMessage)
         }
-        switch data.admit(label, bytes, sequence: packet.sequence, isOfStream: packet.isOfStream) {
+        switch data.admit(label, bytes, sequence: packet.sequence, isOfStream: isOfStream) {
         case .now: put(.sendData(label, bytes))
         case .later: break
         case .full: throw .dataBacklog
@@ -184,8 +191,12 @@ extension RoomClientMachine {
 
     mutating func messageReceived(_ bytes: [UInt8], _ label: DataLabel, at now: Instant) {
         if label == .tracks { return dataTrackPacketReceived(bytes) }
-        guard let packet = try? LiveKitDataPacket(serializedBytes: bytes) else { return }
+        guard var packet = try? LiveKitDataPacket(serializedBytes: bytes) else { return }
         if label == .reliable, !data.isNew(packet) { return }
+        if let keys = options.encryption {
+            guard let opened = opened(packet, with: keys) else { return }
+            packet = opened
+        }
         let sender = packet.sender
         switch packet.value {
         case .user(let user)?:
@@ -207,5 +218,11 @@ extension RoomClientMachine {
             .streamTrailer?, nil:
             break
         }
+    }
+
+    /// Nil for what cannot be read, and for what could be of anybody.
+    private func opened(_ packet: LiveKitDataPacket, with keys: KeyProvider) -> LiveKitDataPacket? {
+        if case .encryptedPacket? = packet.value { return DataCryptor.open(packet, with: keys) }
+        return packet.sender == nil || options.acceptsPlainMessages ? packet : nil
     }
 }

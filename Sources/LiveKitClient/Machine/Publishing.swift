@@ -51,6 +51,9 @@ extension RoomClientMachine {
         _ id: LocalTrackID, _ format: PayloadFormat, _ options: TrackPublishOptions, request: RequestID
     ) {
         guard isInRoom else { return put(.complete(request, .failure(.notConnected))) }
+        guard self.options.encryption == nil || FrameCryptor.canSeal(format) else {
+            return put(.complete(request, .failure(.notEncryptable)))
+        }
         publishing.tracks.append(
             Publishing.Track(
                 id: id, format: format, options: options, isMuted: options.isMuted, request: request))
@@ -80,7 +83,9 @@ extension RoomClientMachine {
         guard let place = publishing.place(of: id) else { return }
         publishing.tracks[place].cid = cid
         publishing.tracks[place].step = .announced(until: now + Self.answerTimeout)
-        say(.addTrack(publishing.tracks[place].announcement(cid: cid)))
+        var announcement = publishing.tracks[place].announcement(cid: cid)
+        if options.encryption != nil { announcement.encryption = .gcm }
+        say(.addTrack(announcement))
     }
 
     mutating func trackPublished(_ published: LiveKitTrackPublishedResponse, at now: Instant) {

@@ -98,7 +98,8 @@ extension RoomClientMachine {
     private mutating func joinReceived(_ response: LiveKitJoinResponse, _ purpose: Purpose, at now: Instant) {
         session = Session(
             sid: response.participant.sid, roomSID: response.room.sid, roomName: response.room.name,
-            roomMetadata: response.room.metadata, isSubscriberPrimary: response.subscriberPrimary)
+            roomMetadata: response.room.metadata, isSubscriberPrimary: response.subscriberPrimary,
+            serverTrailer: [UInt8](response.sifTrailer))
         pings = Pings(
             interval: response.pingInterval, timeout: response.pingTimeout, at: now)
         negotiation = Negotiation()

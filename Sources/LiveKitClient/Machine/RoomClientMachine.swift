@@ -81,6 +81,9 @@ struct RoomClientMachine {
     struct Options {
         var autoSubscribe = true
         var attributes: [String: String] = [:]
+        /// What messages and tracks are encrypted with.
+        var encryption: KeyProvider?
+        var acceptsPlainMessages = false
         var version = "0"
         var operatingSystem = ""
         /// Milliseconds since 1970, by the clock on the wall; what is sent is stamped with it.
@@ -94,6 +97,8 @@ struct RoomClientMachine {
         var roomName = ""
         var roomMetadata = ""
         var isSubscriberPrimary = false
+        /// What ends the frames that the server makes itself.
+        var serverTrailer: [UInt8] = []
     }
 
     init(options: Options, random: EngineRandom) {

@@ -14,6 +14,8 @@ public final class LocalTrackPublication: Sendable {
     /// The same file's picture, whose place in the file is this sound's too.
     let picture: LocalTrackPublication?
     private weak let room: Room?
+    /// What goes out of a frame; nothing of one that cannot be encrypted.
+    private let seal: (@Sendable (EncodedFrame) -> EncodedFrame?)?
 
     private struct State {
         var sid: TrackSID
@@ -30,11 +32,12 @@ public final class LocalTrackPublication: Sendable {
 
     init(
         id: LocalTrackID, options: TrackPublishOptions, kind: MediaKind, media: MediaSource?,
-        picture: LocalTrackPublication?, room: Room?
+        picture: LocalTrackPublication?, room: Room?, seal: (@Sendable (EncodedFrame) -> EncodedFrame?)? = nil
     ) {
         self.id = id
         self.picture = picture
         self.room = room
+        self.seal = seal
         self.kind = kind
         name = options.name
         source = options.source
@@ -49,6 +52,7 @@ public final class LocalTrackPublication: Sendable {
     /// Packs and sends one frame now: whoever encodes sets the pace. Passed over while there is no connection, while
     /// the track is muted, and in another format than it was published in.
     public func send(_ frame: EncodedFrame) async {
+        guard let frame = seal.map({ $0(frame) }) ?? frame else { return }
         let sender = state.withLock { $0.isMuted ? nil : $0.sender }
         try? await sender?.send(frame)
     }
@@ -81,7 +85,7 @@ public final class LocalTrackPublication: Sendable {
             let source = if let old { await old.source } else { media }
             let waiting = await source.hasBegun ? nil : old?.origin
             let beside = await picture?.player?.origin
-            let next = FilePlayer(playing: source, on: sender)
+            let next = FilePlayer(playing: source, on: sender, transform: seal)
             await next.begin(at: beside ?? waiting)
             await next.setPaused(isMuted)
             (player, task) = (next, Task { await next.run() })

@@ -9,17 +9,24 @@ public final class RemoteTrack: Sendable {
     public var sid: TrackSID { publication.sid }
     public var kind: MediaKind { publication.kind }
 
+    /// Its frames come as they can be decoded: it is not encrypted, or we have keys (`ConnectOptions.encryption`). With
+    /// other keys than its publisher's none come.
+    public let isReadable: Bool
+
     /// The server may give the transceiver to the next one.
     private let received: TrackFrames
     private let askForKeyFrame: @Sendable () async -> Void
 
     init(
         publication: RemoteTrackPublication, participant: RemoteParticipant, receiver: RTPReceiver,
-        askForKeyFrame: @escaping @Sendable () async -> Void
+        opener: TrackOpener? = nil, askForKeyFrame: @escaping @Sendable () async -> Void
     ) {
         self.publication = publication
         self.participant = participant
-        received = TrackFrames(of: receiver)
+        isReadable = !publication.isEncrypted || opener != nil
+        var transform: (@Sendable (EncodedFrame) -> EncodedFrame?)?
+        if let opener { transform = { opener.open($0, askForKeyFrame) } }
+        received = TrackFrames(of: receiver, transform: transform)
         self.askForKeyFrame = askForKeyFrame
     }
 

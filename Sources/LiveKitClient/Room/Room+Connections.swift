@@ -120,9 +120,13 @@ extension Room {
             let transceiver = machine.subscribing.subscribed[sid], let receiver = await media.receiver(of: transceiver)
         else { return }
         tracks.removeValue(forKey: sid)?.end()
-        let track = RemoteTrack(publication: publication, participant: participant, receiver: receiver) {
-            [weak media] in await media?.requestKeyFrame(on: transceiver)
+        let opener = options.encryption.flatMap { keys in
+            publication.isEncrypted
+                ? TrackOpener(keys, of: participant.identity, serverTrailer: machine.session.serverTrailer) : nil
         }
+        let track = RemoteTrack(
+            publication: publication, participant: participant, receiver: receiver, opener: opener
+        ) { [weak media] in await media?.requestKeyFrame(on: transceiver) }
         tracks[sid] = track
         broadcast.send(.trackSubscribed(track))
     }

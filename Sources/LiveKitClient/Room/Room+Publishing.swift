@@ -39,7 +39,7 @@ extension Room {
         let id = LocalTrackID(rawValue: lastTrack)
         let publication = LocalTrackPublication(
             id: id, options: options, kind: format.isVideo ? .video : .audio, media: media, picture: picture,
-            room: self)
+            room: self, seal: seal())
         publications[id] = publication
         do throws(RoomError) {
             let done = try await request { machine, request, _ in
@@ -52,6 +52,13 @@ extension Room {
             throw error
         }
         return publication
+    }
+
+    /// What is done to the frames that we send; nil where nothing is.
+    private func seal() -> (@Sendable (EncodedFrame) -> EncodedFrame?)? {
+        guard let keys = options.encryption else { return nil }
+        let identity = machine.roster.localIdentity
+        return { FrameCryptor.seal($0, by: identity, with: keys) }
     }
 
     func unpublish(_ publication: LocalTrackPublication) async {

@@ -66,6 +66,8 @@ public actor Room {
         var told = RoomClientMachine.Options()
         told.autoSubscribe = options.autoSubscribe
         told.attributes = options.attributes
+        told.encryption = options.encryption
+        told.acceptsPlainMessages = options.acceptsPlainMessages
         told.wallClock = { Int64(Date().timeIntervalSince1970 * 1_000) }
         #if os(Linux)
             told.operatingSystem = "linux"

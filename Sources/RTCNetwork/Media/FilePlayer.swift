@@ -15,6 +15,7 @@ public actor FilePlayer {
     private let sender: RTPSender
     private let layer: String?
     private let playoutDelay: PlayoutDelayLimits?
+    private let transform: (@Sendable (EncodedFrame) -> EncodedFrame?)?
     private var lastCaptureTime: ContinuousClock.Instant?
     private var isPaused = false
     private var lastKeyFrame: ContinuousClock.Instant?
@@ -24,14 +25,16 @@ public actor FilePlayer {
     /// - Parameters:
     ///   - layer: the simulcast layer that the file holds; nil where the sender has none.
     ///   - playoutDelay: how long the receiver is asked to hold pictures back; nil leaves it to the receiver.
+    ///   - transform: what is sent of each frame, or nothing (W3C: RTCRtpScriptTransform).
     public init(
         playing source: MediaSource, on sender: RTPSender, layer: String? = nil,
-        playoutDelay: PlayoutDelayLimits? = nil
+        playoutDelay: PlayoutDelayLimits? = nil, transform: (@Sendable (EncodedFrame) -> EncodedFrame?)? = nil
     ) {
         self.source = source
         self.sender = sender
         self.layer = layer
         self.playoutDelay = playoutDelay
+        self.transform = transform
     }
 
     /// A player that comes so much too late was suspended with its machine: it goes on from where it is, instead of
@@ -67,6 +70,10 @@ public actor FilePlayer {
             if isPaused { continue }
             frame.metadata.playoutDelay = playoutDelay
             if isCaptureTimeDue(clock.now) { frame.metadata.captureTime = .now }
+            if let transform {
+                guard let transformed = transform(frame) else { continue }
+                frame = transformed
+            }
             // Noted before it goes out as well: a request may be heard before this goes on after sending.
             if frame.isKeyFrame { lastKeyFrame = clock.now }
             do throws(PeerConnectionError) {

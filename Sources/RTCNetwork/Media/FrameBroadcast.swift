@@ -27,7 +27,11 @@ final class FrameBroadcast: Sendable {
     func stream() -> AsyncStream<EncodedFrame> { listen().frames }
 
     /// The same, and what ends it before the source does: what waits is still taken.
-    func listen() -> (frames: AsyncStream<EncodedFrame>, end: FrameStreamEnd) {
+    ///
+    /// - Parameter transform: what the listener gets of each frame, or nothing; in its task.
+    func listen(
+        transform: (@Sendable (EncodedFrame) -> EncodedFrame?)? = nil
+    ) -> (frames: AsyncStream<EncodedFrame>, end: FrameStreamEnd) {
         let listener = state.withLock { state in
             let listener = FrameListener(taking: state.early ?? FrameBacklog(), isFinished: state.isFinished)
             state.early = nil
@@ -36,7 +40,14 @@ final class FrameBroadcast: Sendable {
         }
         // The stream alone keeps the listener: who drops the one is rid of the other.
         return (
-            AsyncStream(unfolding: { await listener.next() }, onCancel: { [weak listener] in listener?.finish() }),
+            AsyncStream(
+                unfolding: {
+                    while let frame = await listener.next() {
+                        guard let transform else { return frame }
+                        if let frame = transform(frame) { return frame }
+                    }
+                    return nil
+                }, onCancel: { [weak listener] in listener?.finish() }),
             FrameStreamEnd(listener: listener)
         )
     }

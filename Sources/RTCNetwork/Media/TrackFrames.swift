@@ -10,16 +10,21 @@ package final class TrackFrames: Sendable {
     }
 
     private let receiver: RTPReceiver
+    private let transform: (@Sendable (EncodedFrame) -> EncodedFrame?)?
     private let state = Mutex(State())
 
-    package init(of receiver: RTPReceiver) { self.receiver = receiver }
+    /// - Parameter transform: what listeners get of each frame, or nothing.
+    package init(of receiver: RTPReceiver, transform: (@Sendable (EncodedFrame) -> EncodedFrame?)? = nil) {
+        self.receiver = receiver
+        self.transform = transform
+    }
 
     /// As `RTPReceiver.frames`, until `end` at the latest.
     package func stream() -> AsyncStream<EncodedFrame> {
         state.withLock { state -> AsyncStream<EncodedFrame> in
             guard !state.isEnded else { return AsyncStream { $0.finish() } }
             state.ends.removeAll(where: \.isOver)
-            let (frames, end) = receiver.listen()
+            let (frames, end) = receiver.listen(transform: transform)
             state.ends.append(end)
             return frames
         }

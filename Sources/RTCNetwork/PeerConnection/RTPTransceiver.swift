@@ -125,7 +125,13 @@ public final class RTPReceiver: Sendable {
     public var frames: AsyncStream<EncodedFrame> { frameBroadcast.stream() }
 
     /// As `frames`, for whoever knows of an end before the receiver's: a transceiver may go on with another track.
-    package func listen() -> (frames: AsyncStream<EncodedFrame>, end: FrameStreamEnd) { frameBroadcast.listen() }
+    ///
+    /// - Parameter transform: what the listener gets of each frame, or nothing (W3C: RTCRtpScriptTransform).
+    package func listen(
+        transform: (@Sendable (EncodedFrame) -> EncodedFrame?)? = nil
+    ) -> (frames: AsyncStream<EncodedFrame>, end: FrameStreamEnd) {
+        frameBroadcast.listen(transform: transform)
+    }
 
     // MARK: Packets
 

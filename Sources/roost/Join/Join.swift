@@ -48,6 +48,12 @@ struct Join: AsyncParsableCommand {
             valueName: "folder"))
     var record: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "A password that all in the room have: sound, pictures and messages are encrypted with it between clients. "
+                + "Default: ROOST_E2EE_KEY, or nothing is encrypted.", valueName: "password"))
+    var e2eeKey: String?
+
     @Option(help: ArgumentHelp("A message to everybody once we are in; may be repeated.", valueName: "text"))
     var data: [String] = []
 
@@ -101,6 +107,9 @@ struct Join: AsyncParsableCommand {
             }
             var options = ConnectOptions()
             options.autoSubscribe = subscribe
+            // What a command line says all on the machine may read.
+            let password = e2eeKey ?? ProcessInfo.processInfo.environment["ROOST_E2EE_KEY"] ?? ""
+            if !password.isEmpty { options.encryption = KeyProvider(sharedKey: password) }
             if !address.isEmpty { options.addresses = try PeerAddresses.parse(address) }
             let runner = JoinRunner(
                 room: Room(options: options), url: access.server, token: token, files: files,

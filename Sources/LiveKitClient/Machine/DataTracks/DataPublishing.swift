@@ -42,6 +42,7 @@ extension RoomClientMachine {
     /// Publishes a data track; `request` is decided when the server has a name for it.
     mutating func publishDataTrack(_ name: String, handle: UInt16, request: RequestID, at now: Instant) {
         guard isInRoom else { return put(.complete(request, .failure(.notConnected))) }
+        guard options.encryption == nil else { return put(.complete(request, .failure(.notEncryptable))) }
         let packetizer = DataTrackPacketizer(handle: handle, firstTimestamp: makeTimestamp(), at: now)
         dataPublishing.tracks.append(
             DataPublishing.Track(

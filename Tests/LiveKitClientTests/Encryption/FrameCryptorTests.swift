@@ -1,0 +1,165 @@
+import LiveKitProtocol
+import RTCEngine
+import RTCWire
+import Testing
+
+@testable import LiveKitClient
+
+@Suite struct FrameCryptorTests {
+    private let keys = KeyProvider(sharedKey: "password")
+
+    private static func hex(_ bytes: [UInt8]) -> String {
+        bytes.map { String($0, radix: 16).count == 1 ? "0\(String($0, radix: 16))" : String($0, radix: 16) }.joined()
+    }
+
+    private func frame(_ payload: [UInt8], _ format: PayloadFormat, isKeyFrame: Bool = true) -> EncodedFrame {
+        EncodedFrame(payload: payload, timestamp: 7, isKeyFrame: isKeyFrame, format: format)
+    }
+
+    private func open(_ frame: EncodedFrame, of identity: ParticipantIdentity = "ann", trailer: [UInt8] = [])
+        -> [UInt8]?
+    {
+        FrameCryptor.open(frame, of: identity, with: keys, serverTrailer: trailer)?.payload
+    }
+
+    /// The first is of libwebrtc's own tests for LiveKit.
+    @Test func `keys are those that LiveKit's SDKs make of the same password`() {
+        let first = PasswordKey.derive(Array(0..<16), salt: Array(0..<8), iterations: 100_000, length: 16)
+        #expect(first.map(Self.hex) == "a658cd52efbacadfecdfe0a0dc574ec3")
+        #expect(keys.currentKey(of: "ann").map { Self.hex($0.key) } == "421890b1557504a8ea1a90c253b419e4")
+    }
+
+    /// Case 2 of McGrew's and Viega's submission of GCM.
+    @Test func `the cipher is AES-128-GCM`() throws {
+        let (key, nonce, plain) = (
+            [UInt8](repeating: 0, count: 16), [UInt8](repeating: 0, count: 12), [UInt8](repeating: 0, count: 16)
+        )
+        let sealed = try #require(AES128GCM.seal(plain[...], clear: [], nonce: nonce, key: key))
+        #expect(Self.hex(sealed) == "0388dace60b6a392f328c2b971b2fe78ab6e47d42cec13bdf53a67b21257bddf")
+        #expect(AES128GCM.open(sealed[...], clear: [], nonce: nonce, key: key) == plain)
+        #expect(AES128GCM.open(sealed[...], clear: [1], nonce: nonce, key: key) == nil)
+        let nothing = try #require(AES128GCM.seal([], clear: [1, 2], nonce: nonce, key: key))
+        #expect(nothing.count == 16 && AES128GCM.open(nothing[...], clear: [1, 2], nonce: nonce, key: key) == [])
+    }
+
+    @Test(arguments: [
+        (PayloadFormat.opus, true, 1), (.pcmu, true, 1), (.vp8, true, 10), (.vp8, false, 3), (.vp9, true, 0),
+    ])
+    func `what servers and packetizers look at stays readable, and all comes back`(
+        _ format: PayloadFormat, _ isKeyFrame: Bool, _ clear: Int
+    ) throws {
+        let payload = (0..<100).map { UInt8($0) }
+        let sealed = try #require(
+            FrameCryptor.seal(frame(payload, format, isKeyFrame: isKeyFrame), by: "ann", with: keys))
+        #expect(sealed.payload.count == payload.count + 16 + 12 + 2)
+        #expect(sealed.payload.prefix(clear) == payload.prefix(clear))
+        #expect(sealed.payload[clear..<100] != payload[clear...])
+        #expect(sealed.payload.suffix(2) == [12, 0])
+        #expect(sealed.isKeyFrame == isKeyFrame && sealed.timestamp == 7)
+        #expect(open(sealed) == payload)
+    }
+
+    @Test func `whatever is changed is not opened`() throws {
+        let sealed = try #require(FrameCryptor.seal(frame(Array(0..<40), .vp8), by: "ann", with: keys))
+        for place in sealed.payload.indices {
+            var changed = sealed
+            changed.payload[place] ^= 0x40
+            #expect(open(changed) == nil, "\(place)")
+        }
+        for count in 0..<sealed.payload.count {
+            var cut = sealed
+            cut.payload = Array(sealed.payload.prefix(count))
+            // Of nothing, nothing is left.
+            #expect(open(cut) == (count == 0 ? [] : nil))
+        }
+    }
+
+    @Test func `no frame has another's nonce`() throws {
+        let nonces = try (0..<1_000).map { _ in
+            let sealed = try #require(FrameCryptor.seal(frame([1, 2], .opus), by: "ann", with: keys))
+            return Array(sealed.payload.suffix(14).prefix(12))
+        }
+        #expect(Set(nonces).count == 1_000)
+    }
+
+    @Test func `each has the key that was set for them, or all the same, under the index that is said`() throws {
+        let ann = KeyProvider()
+        #expect(FrameCryptor.seal(frame([1, 2], .opus), by: "ann", with: ann) == nil, "without a key nothing goes out")
+        ann.setKey("hers", for: "ann", index: 3)
+        ann.setCurrentKeyIndex(3)
+        let sealed = try #require(FrameCryptor.seal(frame([1, 2, 3], .opus), by: "ann", with: ann))
+        #expect(sealed.payload.last == 3)
+        #expect(open(sealed) == nil)
+        keys.setSharedKey("hers", index: 3)
+        #expect(open(sealed) == [1, 2, 3])
+        keys.setKey("another", for: "ann", index: 3)
+        #expect(open(sealed) == nil)
+        #expect(open(sealed, of: "bob") == [1, 2, 3])
+    }
+
+    @Test func `what the server makes itself is passed over, and nothing of nothing`() throws {
+        let trailer = [UInt8](repeating: 9, count: 18)
+        let made = frame([0xf8, 0xff, 0xfe] + trailer, .opus)
+        #expect(open(made, trailer: trailer) == nil)
+        #expect(open(frame([], .opus)) == [])
+        #expect(FrameCryptor.seal(frame([], .opus), by: "ann", with: keys)?.payload == [])
+    }
+
+    // H.264
+
+    private static let parameters: [UInt8] = [0, 0, 0, 1, 0x67, 1, 2, 3, 0, 0, 0, 1, 0x68, 4]
+    private static let slices: [UInt8] = [0, 0, 0, 1, 0x65, 0x88] + (0..<60).map { UInt8($0) } + [0, 0, 1, 0x65, 9, 9]
+
+    @Test func `of H.264 all up to the first slice is readable, and nothing behind it looks like a start code`() throws
+    {
+        for _ in 0..<200 {
+            let sealed = try #require(
+                FrameCryptor.seal(frame(Self.parameters + Self.slices, .h264), by: "ann", with: keys))
+            let clear = Self.parameters.count + 6
+            #expect(sealed.payload.prefix(clear) == (Self.parameters + Self.slices).prefix(clear))
+            let body = Array(sealed.payload[clear...])
+            #expect(
+                !zip(zip(body, body.dropFirst()), body.dropFirst(2)).contains {
+                    $0.0.0 == 0 && $0.0.1 == 0 && $0.1 <= 2
+                })
+            // Native SDKs read what is behind the tag before they take escapes out.
+            #expect(body.suffix(2) == [12, 0] && !body.suffix(14).prefix(12).contains { $0 < 4 })
+            #expect(open(sealed) == Self.parameters + Self.slices)
+        }
+    }
+
+    @Test func `remarks are left out, so that the readable part is short`() {
+        let remark: [UInt8] = [0, 0, 0, 1, 6, 5] + [UInt8](repeating: 0xaa, count: 600)
+        let delimiter: [UInt8] = [0, 0, 0, 1, 9, 0xf0]
+        let slice: [UInt8] = [0, 0, 0, 1, 0x65, 1, 2, 3]
+        #expect(H264Frame.withoutRemarks(delimiter + Self.parameters + remark + slice) == Self.parameters + slice)
+        // Start codes have four bytes, as receivers write them.
+        #expect(
+            H264Frame.withoutRemarks([0, 0, 1, 0x67, 1, 0, 0, 1, 0x65, 2]) == [
+                0, 0, 0, 1, 0x67, 1, 0, 0, 0, 1, 0x65, 2,
+            ])
+        #expect(H264Frame.withoutRemarks([1, 2, 3]) == [1, 2, 3])
+    }
+
+    @Test func `escapes go in and out`() {
+        let bytes: [UInt8] = [0, 0, 0, 0, 0, 1, 0, 0, 2, 0, 0, 3, 0, 0, 4, 0, 0]
+        let escaped = H264Frame.escaped(bytes)
+        #expect(escaped == [0, 0, 3, 0, 0, 3, 0, 1, 0, 0, 3, 2, 0, 0, 3, 3, 0, 0, 4, 0, 0])
+        #expect(H264Frame.unescaped(escaped[...]) == bytes)
+    }
+
+    @Test func `pictures go on at a key frame when some could not be opened`() throws {
+        let opener = TrackOpener(keys, of: "ann", serverTrailer: [])
+        let payload = [UInt8](repeating: 1, count: 40)
+        let other = KeyProvider(sharedKey: "another")
+        func sealed(_ isKeyFrame: Bool, with keys: KeyProvider) throws -> EncodedFrame {
+            try #require(FrameCryptor.seal(frame(payload, .vp8, isKeyFrame: isKeyFrame), by: "ann", with: keys))
+        }
+        #expect(try opener.open(sealed(true, with: keys), {}) != nil)
+        #expect(try opener.open(sealed(false, with: keys), {}) != nil)
+        #expect(try opener.open(sealed(false, with: other), {}) == nil)
+        #expect(try opener.open(sealed(false, with: keys), {}) == nil)
+        #expect(try opener.open(sealed(true, with: keys), {}) != nil)
+        #expect(try opener.open(sealed(false, with: keys), {}) != nil)
+    }
+}
