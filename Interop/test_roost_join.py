@@ -12,7 +12,7 @@ import pytest
 
 from peers.livekit_room import KEY, SECRET, token
 from peers.livekit_service import call
-from peers.roost_join import joined
+from peers.roost_join import joined, recordings, wait_for_file
 from peers.roost_peer import find_roost, read_counters, read_tones
 from support.evidence import MEDIA, Evidence
 from support.process import JSONProcess
@@ -61,12 +61,6 @@ asyncio.run(main())
 @pytest.fixture
 def join(sfu, room):
     yield from joined(sfu, room)
-
-
-def recordings(folder):
-    """What the index tells, by source."""
-    index = folder / "index.json"
-    return {one["source"]: one for one in json.loads(index.read_text())["recordings"]} if index.exists() else {}
 
 
 def test_what_the_sdk_publishes_is_recorded(sfu, room, join, tmp_path):
@@ -123,14 +117,6 @@ def test_the_sdk_sees_and_hears_a_file(sfu, room, join, mode):
         ann.wait_for("subscribed", who="bob", name="webRtcTestVideo", codec=codec)
     evidence = wait_for_file(ann)
     evidence.check()
-
-
-def wait_for_file(ann, frames=60, name="webRtcTestVideo"):
-    """What the SDK had of the file: both of its tracks have the file's name."""
-    ann.wait_until(
-        name, lambda report: len(report["counters"]) >= frames and len(report["hertz"]) >= 8, "pictures and sound")
-    report = ann.report(name)
-    return Evidence(ann.identity, counters=report["counters"], hertz=report["hertz"][1:])
 
 
 def test_the_codec_of_a_file_is_the_one_that_is_sent(sfu, room, join):

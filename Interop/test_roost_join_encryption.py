@@ -3,11 +3,10 @@
 import pytest
 
 from peers.livekit_streams import bytes_of, digest, text_of
-from peers.roost_join import joined
+from peers.roost_join import joined, recordings, wait_for_file
 from peers.roost_peer import read_counters, read_tones
 from support.evidence import MEDIA, Evidence
 from support.waiting import wait_until
-from test_roost_join import recordings, wait_for_file
 
 KEY, OTHER_KEY = "known to ann and bob", "known to eve alone"
 
