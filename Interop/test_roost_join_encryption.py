@@ -1,10 +1,13 @@
 """Encryption from end to end between `roost join`, which is `LiveKitClient`, and LiveKit's Python SDK."""
 
+import os
+import subprocess
+
 import pytest
 
 from peers.livekit_streams import bytes_of, digest, text_of
 from peers.roost_join import joined, recordings, wait_for_file
-from peers.roost_peer import read_counters, read_tones
+from peers.roost_peer import find_roost, read_counters, read_tones
 from support.evidence import MEDIA, Evidence
 from support.waiting import wait_until
 
@@ -32,8 +35,8 @@ def test_what_the_sdk_encrypts_is_recorded_by_who_has_the_key(sfu, room, join, t
     evidence = Evidence("the recording", counters=read_counters(pictures), hertz=read_tones(sound)[1:])
     evidence.check_picture(least=30)
     evidence.check_sound([880], 1.5)
-    # Who has another key writes nothing that is not what it seems.
-    eve.wait_for("track_subscribed", participant="ann", name="camera")
+    # Who has another key writes nothing that is not what it seems: all that time it came to them, too.
+    assert any(line["event"] == "track_subscribed" and line["name"] == "camera" for line in eve.events)
     assert recordings(tmp_path / "eve") == {}
 
 
@@ -43,10 +46,12 @@ def test_the_sdk_sees_and_hears_what_we_encrypt(sfu, room, join, files):
     ann, eve = sfu.join(room, "ann", "--key", KEY), sfu.join(room, "eve", "--key", OTHER_KEY)
     options = [option for name in files for option in ("--publish", MEDIA / name)]
     join("bob", "--e2ee-key", KEY, *options)
-    ann.wait_for("subscribed", who="bob", encryption="GCM")
+    for peer in (ann, eve):
+        peer.wait_for("subscribed", who="bob", encryption="GCM")
     ann.wait_for_picture(60, "webRtcTestVideo")
     if len(files) > 1:
         wait_for_file(ann).check()
+    wait_until(lambda: eve.traffic("webRtcTestVideo")["packets"] >= 45, eve.process.transcript)
     readable = [number for number in eve.report("webRtcTestVideo")["counters"] if number is not None]
     assert len(readable) <= 1
 
@@ -87,3 +92,24 @@ def test_who_has_no_key_records_nothing_and_says_why(sfu, room, join, tmp_path):
     wait_until(lambda: any("encrypted" in line.get("message", "") for line in bob.events if line["event"] == "notice"),
                bob.transcript)
     assert recordings(tmp_path) == {}
+
+
+def test_what_is_not_encrypted_is_not_taken_by_who_has_a_key(sfu, room, join, tmp_path):
+    """The server says what is encrypted, and could make the rest itself."""
+    ann = sfu.join(room, "ann")
+    ann.publish(hertz=880)
+    bob = join("bob", "--e2ee-key", KEY, "--record", tmp_path)
+    bob.wait_for("track_subscribed", participant="ann", name="camera", encrypted=False)
+    ann.wait_for("connected", who="bob")
+    ann.do("send", text="anybody could have written this")
+    dan = join("dan", "--record", tmp_path / "dan")
+    wait_until(lambda: len(recordings(tmp_path / "dan")) == 2, dan.transcript)
+    assert recordings(tmp_path) == {}
+    assert not any(line["event"] == "data_received" for line in bob.events)
+
+
+@pytest.mark.parametrize("options, environment", [(("--e2ee-key", ""), {}), ((), {"ROOST_E2EE_KEY": ""})])
+def test_an_empty_password_is_none(options, environment):
+    command = [find_roost(), "join", "--url", "ws://127.0.0.1:1", "--token", "x", *options]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment})
+    assert done.returncode == 64 and "an empty one is none" in done.stderr

@@ -11,27 +11,34 @@ enum FrameCryptor {
     /// Of what is behind the tag.
     private static let trailerLength = AES128GCM.nonceLength + 2
 
-    /// The codecs that LiveKit's SDKs can do it with. Of AV1 they encrypt what packetizers have to read.
+    /// The codecs that LiveKit's SDKs can do it with, but for VP9: of that nothing stays readable, and our packetizer
+    /// reads what an encoder would tell it. Of AV1 they encrypt what packetizers have to read.
     static func canSeal(_ format: PayloadFormat) -> Bool {
         switch format {
-        case .opus, .pcmu, .pcma, .vp8, .vp9, .h264: true
-        case .h265, .av1: false
+        case .opus, .pcmu, .pcma, .vp8, .h264: true
+        case .vp9, .h265, .av1: false
         }
     }
 
-    /// Nil where there is no key, which keeps the frame from going out.
-    static func seal(_ frame: EncodedFrame, by identity: ParticipantIdentity, with keys: KeyProvider) -> EncodedFrame? {
+    /// Nil where there is no key, or nothing would be encrypted, which keeps the frame from going out.
+    static func seal(
+        _ frame: EncodedFrame, by identity: ParticipantIdentity, with keys: KeyProvider,
+        nonce: [UInt8] = makeNonce()
+    ) -> EncodedFrame? {
         // Nothing to hide.
         guard !frame.payload.isEmpty else { return frame }
         guard let (key, index) = keys.currentKey(of: identity), canSeal(frame.format) else { return nil }
         var frame = frame
-        if frame.format == .h264 { frame.payload = H264Frame.withoutRemarks(frame.payload) }
-        let length = clearLength(of: frame.payload, frame.format, isKeyFrame: frame.isKeyFrame)
+        if frame.format == .h264 {
+            guard let picture = H264Frame.sealable(frame.payload) else { return nil }
+            frame.payload = picture
+        }
+        let length = clearLength(of: frame.payload, frame.format)
         let (clear, plain) = (frame.payload[..<length], frame.payload[length...])
-        let nonce = makeNonce()
         guard let sealed = AES128GCM.seal(plain, clear: clear, nonce: nonce, key: key) else { return nil }
         let body = sealed + nonce + [UInt8(AES128GCM.nonceLength), index]
         frame.payload = clear + (frame.format == .h264 ? H264Frame.escaped(body) : body)
+        frame.isSealed = true
         return frame
     }
 
@@ -44,7 +51,7 @@ enum FrameCryptor {
         guard !frame.payload.isEmpty else { return frame }
         // They say nothing that anybody would have to hear: black, and silence.
         if !serverTrailer.isEmpty, frame.payload.suffix(serverTrailer.count) == serverTrailer[...] { return nil }
-        let length = clearLength(of: frame.payload, frame.format, isKeyFrame: frame.isKeyFrame)
+        let length = clearLength(of: frame.payload, frame.format)
         let clear = frame.payload[..<length]
         var body = frame.payload[length...]
         if frame.format == .h264 { body = H264Frame.unescaped(body)[...] }
@@ -56,21 +63,22 @@ enum FrameCryptor {
         guard let plain = AES128GCM.open(sealed, clear: clear, nonce: nonce, key: key) else { return nil }
         var frame = frame
         frame.payload = clear + plain
+        frame.isSealed = false
         return frame
     }
 
     /// Random, and of bytes that need no escape where H.264 has them: native SDKs read it before they take those out.
-    private static func makeNonce() -> [UInt8] {
+    static func makeNonce() -> [UInt8] {
         (0..<AES128GCM.nonceLength).map { _ in UInt8.random(in: 4...255) }
     }
 
     /// How much stays readable.
-    static func clearLength(of payload: [UInt8], _ format: PayloadFormat, isKeyFrame: Bool) -> Int {
+    static func clearLength(of payload: [UInt8], _ format: PayloadFormat) -> Int {
         let length =
             switch format {
             case .opus, .pcmu, .pcma: 1
-            // RFC 6386 §9.1: the frame tag, and of a key frame the start code and the size.
-            case .vp8: isKeyFrame ? 10 : 3
+            // RFC 6386 §9.1: the frame tag, and of a key frame, which its first bit tells, the start code and the size.
+            case .vp8: payload.first.map { $0 & 1 } == 0 ? 10 : 3
             case .vp9, .av1, .h265: 0
             case .h264: H264Frame.clearLength(of: payload)
             }
@@ -80,40 +88,40 @@ enum FrameCryptor {
 
 /// Of access units in Annex B what matters to who encrypts them.
 enum H264Frame {
-    /// Up to the second byte of the first slice (ITU-T H.264 table 7-1: types 1 and 5); all of what has none.
+    /// Receivers keep the length of the readable part in one byte.
+    private static let longestClearPart = 255
+
+    /// Up to the second byte of the first slice; all of what has none.
     static func clearLength(of frame: [UInt8]) -> Int {
-        for start in starts(of: frame) where frame.indices.contains(start) {
-            let type = frame[start] & 0x1f
-            if type == 1 || type == 5 { return start + 2 }
+        var units = AnnexBReader(frame.span.bytes)
+        while let unit = units.next() {
+            if isSlice(frame[unit.lowerBound]) { return unit.lowerBound + 2 }
         }
         return frame.count
     }
 
-    /// Without supplemental information and delimiters (types 6 and 9): receivers keep the length of the clear part in
-    /// one byte.
-    static func withoutRemarks(_ frame: [UInt8]) -> [UInt8] {
-        let starts = starts(of: frame)
+    /// The picture as receivers put it together again: without supplemental information and delimiters, which would
+    /// make the readable part long, and without zeros between units. Nil for what has no slice of a kind that LiveKit's
+    /// SDKs look for, or too much before it: nobody could open it, and everybody could read it.
+    static func sealable(_ frame: [UInt8]) -> [UInt8]? {
         var kept: [UInt8] = []
-        for (place, start) in starts.enumerated() {
-            var end = place + 1 < starts.count ? starts[place + 1] - 3 : frame.count
-            // The next one's start code may have four bytes.
-            if place + 1 < starts.count, end > start, frame[end - 1] == 0 { end -= 1 }
-            guard start < end, ![6, 9].contains(frame[start] & 0x1f) else { continue }
-            kept += [0, 0, 0, 1] + frame[start..<end]
+        var clear: Int?
+        var units = AnnexBReader(frame.span.bytes)
+        while let unit = units.next() {
+            let header = frame[unit.lowerBound]
+            if clear == nil {
+                guard isSlice(header) || isParameterSet(header) else { continue }
+                if isSlice(header) { clear = kept.count + AnnexB.startCode.count + 2 }
+            }
+            kept += AnnexB.startCode + frame[unit]
         }
-        return kept.isEmpty ? frame : kept
+        guard let clear, clear <= longestClearPart, clear < kept.count else { return nil }
+        return kept
     }
 
-    /// Where units begin, behind their start codes.
-    private static func starts(of frame: [UInt8]) -> [Int] {
-        var starts: [Int] = []
-        var zeros = 0
-        for (place, byte) in frame.enumerated() {
-            if byte == 1, zeros >= 2 { starts.append(place + 1) }
-            zeros = byte == 0 ? zeros + 1 : 0
-        }
-        return starts
-    }
+    /// ITU-T H.264 table 7-1.
+    private static func isSlice(_ header: UInt8) -> Bool { [1, 5].contains(header & 0x1f) }
+    private static func isParameterSet(_ header: UInt8) -> Bool { [7, 8].contains(header & 0x1f) }
 
     /// With emulation prevention (ITU-T H.264 §7.4.1): nothing in it looks like a start code.
     static func escaped(_ bytes: [UInt8]) -> [UInt8] {

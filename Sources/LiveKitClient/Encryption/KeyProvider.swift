@@ -32,7 +32,8 @@ public final class KeyProvider: Sendable {
     /// - Parameter salt: that all use; not a secret.
     public init(salt: String = KeyProvider.usualSalt) { self.salt = Array(salt.utf8) }
 
-    /// With a password that all in the room have.
+    /// With a password that all in the room have. It is not empty. Another one for each room is best: who has it, reads
+    /// all that was ever encrypted with it.
     public convenience init(sharedKey: String, salt: String = KeyProvider.usualSalt) {
         self.init(salt: salt)
         setSharedKey(sharedKey)
@@ -40,33 +41,52 @@ public final class KeyProvider: Sendable {
 
     /// Sets the password that all in the room have. Takes tens of milliseconds.
     ///
-    /// - Parameter index: 0 to 15, as the others have it.
+    /// - Parameters:
+    ///   - password: not empty.
+    ///   - index: 0 to 15, as the others have it.
     public func setSharedKey(_ password: String, index: Int = 0) {
-        guard let key = derive(password) else { return }
-        keys.withLock { $0.shared[Self.place(index)] = key }
+        let key = derive(password, index)
+        keys.withLock { $0.shared[index] = key }
     }
 
-    /// Sets the password of one participant, which we need to read what that one sends, or our own. It is looked at
-    /// before the shared one. Takes tens of milliseconds.
+    /// Sets the password of one participant, which we need to read what that one sends, or our own: the shared ones are
+    /// not theirs then. Takes tens of milliseconds.
+    ///
+    /// - Parameters:
+    ///   - password: not empty.
+    ///   - index: 0 to 15, as the others have it.
     public func setKey(_ password: String, for participant: ParticipantIdentity, index: Int = 0) {
-        guard let key = derive(password) else { return }
-        keys.withLock { $0.own[participant, default: [:]][Self.place(index)] = key }
+        let key = derive(password, index)
+        keys.withLock { $0.own[participant, default: [:]][index] = key }
     }
 
     /// Encrypts with the key under this index from now on.
-    public func setCurrentKeyIndex(_ index: Int) { keys.withLock { $0.current = Self.place(index) } }
+    ///
+    /// - Parameter index: 0 to 15.
+    public func setCurrentKeyIndex(_ index: Int) {
+        precondition(Self.indexes.contains(index), "a key's index is from 0 to 15")
+        keys.withLock { $0.current = index }
+    }
 
-    private static func place(_ index: Int) -> Int { min(max(index, 0), ringSize - 1) }
+    private static var indexes: Range<Int> { 0..<ringSize }
 
-    private func derive(_ password: String) -> [UInt8]? {
-        PasswordKey.derive(
+    private func derive(_ password: String, _ index: Int) -> [UInt8] {
+        precondition(Self.indexes.contains(index), "a key's index is from 0 to 15")
+        precondition(!password.isEmpty, "everybody knows the key of an empty password")
+        let key = PasswordKey.derive(
             Array(password.utf8), salt: salt, iterations: Self.iterations, length: AES128GCM.keyLength)
+        guard let key else { preconditionFailure("OpenSSL makes no keys of passwords") }
+        return key
     }
 
     // MARK: For who encrypts
 
     func key(of participant: ParticipantIdentity, at index: UInt8) -> [UInt8]? {
-        keys.withLock { $0.own[participant]?[Int(index)] ?? $0.shared[Int(index)] }
+        keys.withLock { keys in
+            // Who has the shared one does not speak for who has another.
+            if let own = keys.own[participant] { return own[Int(index)] }
+            return keys.shared[Int(index)]
+        }
     }
 
     /// What we encrypt with; nil while there is none.

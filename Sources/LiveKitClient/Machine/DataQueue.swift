@@ -155,7 +155,8 @@ extension RoomClientMachine {
         packet.participantSid = roster.local.sid
         let isOfStream = packet.isOfStream
         if let keys = options.encryption {
-            guard let sealed = DataCryptor.seal(packet, by: roster.localIdentity, with: keys) else {
+            let name = ParticipantIdentity(packet.participantIdentity)
+            guard let sealed = DataCryptor.seal(packet, by: name, with: keys) else {
                 throw .notEncryptable
             }
             packet = sealed
@@ -223,6 +224,7 @@ extension RoomClientMachine {
     /// Nil for what cannot be read, and for what could be of anybody.
     private func opened(_ packet: LiveKitDataPacket, with keys: KeyProvider) -> LiveKitDataPacket? {
         if case .encryptedPacket? = packet.value { return DataCryptor.open(packet, with: keys) }
-        return packet.sender == nil || options.acceptsPlainMessages ? packet : nil
+        if packet.sender == nil, case .user? = packet.value { return packet }
+        return options.acceptsPlain ? packet : nil
     }
 }

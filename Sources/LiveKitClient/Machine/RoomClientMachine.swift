@@ -83,7 +83,7 @@ struct RoomClientMachine {
         var attributes: [String: String] = [:]
         /// What messages and tracks are encrypted with.
         var encryption: KeyProvider?
-        var acceptsPlainMessages = false
+        var acceptsPlain = false
         var version = "0"
         var operatingSystem = ""
         /// Milliseconds since 1970, by the clock on the wall; what is sent is stamped with it.

@@ -14,11 +14,16 @@ public struct ConnectOptions: Sendable {
     /// Whether the server's certificate is checked. Only tests have a reason to say no.
     public var verifiesCertificates = true
     /// The keys with which sound, pictures and messages are encrypted between clients; nil where they are not. With it
-    /// there are no data tracks of ours, no AV1 and no H.265, and what is encrypted with other keys is not heard.
+    /// we publish no data tracks, no VP9, AV1 and H.265, and what is encrypted with other keys, or not at all, is not
+    /// taken.
+    ///
+    /// What of a room stays readable to the server: who is in it, their names, metadata and attributes, whom a message
+    /// is for, how long things are and when they come. It can also leave out, repeat and reorder what it passes on, and
+    /// where all have one password say that it was somebody else's.
     public var encryption: KeyProvider?
-    /// With `encryption`: messages of participants that come unencrypted are taken, too. Whoever has no key, and the
-    /// server, can write those.
-    public var acceptsPlainMessages = false
+    /// With `encryption`: tracks and messages of participants that come unencrypted are taken, too. Whoever has no key,
+    /// and the server, can make those. The server's own messages are taken in any case, its calls and streams are not.
+    public var acceptsPlain = false
     /// Leads to a server in this process; then there is no URL to connect to.
     package var door: SignalDoor?
 

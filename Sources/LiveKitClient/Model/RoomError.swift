@@ -31,7 +31,7 @@ public enum RoomError: Error, Sendable, Hashable {
     case streamInterrupted
     /// The stream has been ended.
     case streamClosed
-    /// It is not sent, for it cannot be encrypted: there is no key, or it is of a kind that clients do not encrypt.
+    /// It is neither sent nor taken, for it is not encrypted: there is no key, or it is of a kind that is not.
     case notEncryptable
     /// A file cannot be read; a part of a sentence.
     case fileUnreadable(String)
@@ -87,7 +87,7 @@ extension RoomError: CustomStringConvertible {
         case .dataTrackEncrypted: "The data track is encrypted, and there is no key for it here."
         case .streamInterrupted: "The stream cannot go on: its session was lost, or its writer was cancelled."
         case .streamClosed: "The stream has been ended already."
-        case .notEncryptable: "It is not sent, for it cannot be encrypted."
+        case .notEncryptable: "It cannot be encrypted, so it is neither sent nor taken."
         case .fileUnreadable(let how): "The file cannot be read: \(how)."
         }
     }

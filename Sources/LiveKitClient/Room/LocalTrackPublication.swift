@@ -52,9 +52,10 @@ public final class LocalTrackPublication: Sendable {
     /// Packs and sends one frame now: whoever encodes sets the pace. Passed over while there is no connection, while
     /// the track is muted, and in another format than it was published in.
     public func send(_ frame: EncodedFrame) async {
-        guard let frame = seal.map({ $0(frame) }) ?? frame else { return }
-        let sender = state.withLock { $0.isMuted ? nil : $0.sender }
-        try? await sender?.send(frame)
+        guard let sender = state.withLock({ $0.isMuted ? nil : $0.sender }),
+            let frame = seal.map({ $0(frame) }) ?? frame
+        else { return }
+        try? await sender.send(frame)
     }
 
     /// Mutes the track for everybody, or lets it be heard or seen again.

@@ -10,7 +10,7 @@ public final class RemoteTrack: Sendable {
     public var kind: MediaKind { publication.kind }
 
     /// Its frames come as they can be decoded: it is not encrypted, or we have keys (`ConnectOptions.encryption`). With
-    /// other keys than its publisher's none come.
+    /// other keys than its publisher's none come, and with keys none of a track that is not encrypted.
     public let isReadable: Bool
 
     /// The server may give the transceiver to the next one.
@@ -24,9 +24,9 @@ public final class RemoteTrack: Sendable {
         self.publication = publication
         self.participant = participant
         isReadable = !publication.isEncrypted || opener != nil
-        var transform: (@Sendable (EncodedFrame) -> EncodedFrame?)?
-        if let opener { transform = { opener.open($0, askForKeyFrame) } }
-        received = TrackFrames(of: receiver, transform: transform)
+        var listeners: (@Sendable () -> @Sendable (EncodedFrame) -> EncodedFrame?)?
+        if let opener { listeners = { opener.listener(askForKeyFrame) } }
+        received = TrackFrames(of: receiver, transform: listeners)
         self.askForKeyFrame = askForKeyFrame
     }
 

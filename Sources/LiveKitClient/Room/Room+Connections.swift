@@ -120,8 +120,9 @@ extension Room {
             let transceiver = machine.subscribing.subscribed[sid], let receiver = await media.receiver(of: transceiver)
         else { return }
         tracks.removeValue(forKey: sid)?.end()
+        // Whether it is encrypted says the server, which could make one of its own.
         let opener = options.encryption.flatMap { keys in
-            publication.isEncrypted
+            publication.isEncrypted || !options.acceptsPlain
                 ? TrackOpener(keys, of: participant.identity, serverTrailer: machine.session.serverTrailer) : nil
         }
         let track = RemoteTrack(

@@ -2,6 +2,7 @@ public import MediaFiles
 public import RTCEngine
 internal import RTCNetwork
 public import RTCWire
+internal import Synchronization
 
 /// What we publish, and whom it is for.
 extension Room {
@@ -57,8 +58,9 @@ extension Room {
     /// What is done to the frames that we send; nil where nothing is.
     private func seal() -> (@Sendable (EncodedFrame) -> EncodedFrame?)? {
         guard let keys = options.encryption else { return nil }
-        let identity = machine.roster.localIdentity
-        return { FrameCryptor.seal($0, by: identity, with: keys) }
+        return { [ownIdentity] frame in
+            FrameCryptor.seal(frame, by: ownIdentity.value.withLock { $0 }, with: keys)
+        }
     }
 
     func unpublish(_ publication: LocalTrackPublication) async {

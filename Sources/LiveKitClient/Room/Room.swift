@@ -4,6 +4,7 @@ internal import RTCEngine
 internal import RTCNetwork
 internal import SocketIO
 internal import SwiftProtobuf
+internal import Synchronization
 
 /// A room of LiveKit's protocol, as a participant: for bots, recorders and tests, on a server of any make.
 ///
@@ -21,6 +22,8 @@ public actor Room {
     var machine: RoomClientMachine
     let options: ConnectOptions
     nonisolated let broadcast = RoomEventBroadcast()
+    /// Who we are by now, for those who encrypt on other threads.
+    nonisolated let ownIdentity = OwnIdentity()
     var url = ""
 
     var socket: (any SignalChannel)?
@@ -67,7 +70,7 @@ public actor Room {
         told.autoSubscribe = options.autoSubscribe
         told.attributes = options.attributes
         told.encryption = options.encryption
-        told.acceptsPlainMessages = options.acceptsPlainMessages
+        told.acceptsPlain = options.acceptsPlain
         told.wallClock = { Int64(Date().timeIntervalSince1970 * 1_000) }
         #if os(Linux)
             told.operatingSystem = "linux"
@@ -185,6 +188,7 @@ public actor Room {
     func apply() async {
         guard !isApplying else { return }
         isApplying = true
+        ownIdentity.value.withLock { $0 = machine.roster.localIdentity }
         while let output = machine.pollOutput() { await perform(output) }
         isApplying = false
         for continuation in applied { continuation.resume() }
@@ -259,6 +263,10 @@ public actor Room {
         machine.tick(at: NetworkLoop.now)
         await apply()
     }
+}
+
+final class OwnIdentity: Sendable {
+    let value = Mutex(ParticipantIdentity(""))
 }
 
 /// A fault that a server can be asked for.

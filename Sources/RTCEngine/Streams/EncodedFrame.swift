@@ -12,6 +12,8 @@ public struct EncodedFrame: Sendable, Equatable {
     public var isKeyFrame: Bool
     /// What the bytes are.
     public var format: PayloadFormat
+    /// It was encrypted by who made it, behind a beginning that can be read: its end is sent to the last byte.
+    public var isSealed = false
     /// What header extensions say about it.
     public var metadata: FrameMetadata
 

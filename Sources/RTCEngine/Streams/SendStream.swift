@@ -106,7 +106,7 @@ public struct SendStream: Sendable {
         // A telephone key takes the place of sound.
         guard !tones.isSounding else { return false }
         payloads.removeAll()
-        packetizer.packetize(frame.payload.span.bytes, into: &payloads)
+        packetizer.packetize(frame.payload.span.bytes, isSealed: frame.isSealed, into: &payloads)
         guard payloads.count > 0 else { return false }
         let timestamp = frame.timestamp &+ timestampOffset
         var payloadType = configuration.payloadType

@@ -10,11 +10,13 @@ package final class TrackFrames: Sendable {
     }
 
     private let receiver: RTPReceiver
-    private let transform: (@Sendable (EncodedFrame) -> EncodedFrame?)?
+    private let transform: (@Sendable () -> @Sendable (EncodedFrame) -> EncodedFrame?)?
     private let state = Mutex(State())
 
-    /// - Parameter transform: what listeners get of each frame, or nothing.
-    package init(of receiver: RTPReceiver, transform: (@Sendable (EncodedFrame) -> EncodedFrame?)? = nil) {
+    /// - Parameter transform: makes for each listener what says what it gets of each frame, or nothing.
+    package init(
+        of receiver: RTPReceiver, transform: (@Sendable () -> @Sendable (EncodedFrame) -> EncodedFrame?)? = nil
+    ) {
         self.receiver = receiver
         self.transform = transform
     }
@@ -24,7 +26,7 @@ package final class TrackFrames: Sendable {
         state.withLock { state -> AsyncStream<EncodedFrame> in
             guard !state.isEnded else { return AsyncStream { $0.finish() } }
             state.ends.removeAll(where: \.isOver)
-            let (frames, end) = receiver.listen(transform: transform)
+            let (frames, end) = receiver.listen(transform: transform?())
             state.ends.append(end)
             return frames
         }

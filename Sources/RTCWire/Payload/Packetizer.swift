@@ -45,9 +45,12 @@ public struct Packetizer: Sendable {
     /// Appends the payloads of `frame` to `list`, in sending order. The caller sets the RTP marker on the last one
     /// (video), and empties the list beforehand when it should hold this frame only. A frame without content (no
     /// bytes, H.264 without a NAL unit, AV1 without a unit) adds nothing.
-    public mutating func packetize(_ frame: RawSpan, into list: inout PayloadList) {
+    ///
+    /// - Parameter isSealed: the frame was encrypted, so that its end means nothing here: of H.264, zeros at the end
+    ///   are part of it.
+    public mutating func packetize(_ frame: RawSpan, isSealed: Bool = false, into list: inout PayloadList) {
         switch machine {
-        case .h264(let h264): h264.packetize(frame, into: &list)
+        case .h264(let h264): h264.packetize(frame, isSealed: isSealed, into: &list)
         case .vp8(var vp8):
             vp8.packetize(frame, into: &list)
             machine = .vp8(vp8)

@@ -85,6 +85,10 @@ struct Join: AsyncParsableCommand {
         for (name, time) in [("--wait", wait), ("--duration", duration ?? wait)] where time.duration <= .zero {
             throw ValidationError("\(name) takes a time of more than nothing, such as 10s.")
         }
+        // A variable that is not set would have everything go out readable.
+        guard e2eeKey != "", ProcessInfo.processInfo.environment["ROOST_E2EE_KEY"] != "" else {
+            throw ValidationError("--e2ee-key and ROOST_E2EE_KEY take a password, and an empty one is none.")
+        }
         guard topic == nil || !data.isEmpty else { throw ValidationError("--topic is about the messages of --data.") }
     }
 
@@ -108,8 +112,9 @@ struct Join: AsyncParsableCommand {
             var options = ConnectOptions()
             options.autoSubscribe = subscribe
             // What a command line says all on the machine may read.
-            let password = e2eeKey ?? ProcessInfo.processInfo.environment["ROOST_E2EE_KEY"] ?? ""
-            if !password.isEmpty { options.encryption = KeyProvider(sharedKey: password) }
+            if let password = e2eeKey ?? ProcessInfo.processInfo.environment["ROOST_E2EE_KEY"] {
+                options.encryption = KeyProvider(sharedKey: password)
+            }
             if !address.isEmpty { options.addresses = try PeerAddresses.parse(address) }
             let runner = JoinRunner(
                 room: Room(options: options), url: access.server, token: token, files: files,

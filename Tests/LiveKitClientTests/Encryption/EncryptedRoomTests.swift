@@ -10,10 +10,10 @@ import Testing
 @Suite struct EncryptedRoomTests {
     private let keys = KeyProvider(sharedKey: "password")
 
-    private func connected(_ keys: KeyProvider?, acceptsPlainMessages: Bool = false) -> Dialogue {
+    private func connected(_ keys: KeyProvider?, acceptsPlain: Bool = false) -> Dialogue {
         Dialogue.connected([Dialogue.info("ann")]) {
             $0.encryption = keys
-            $0.acceptsPlainMessages = acceptsPlainMessages
+            $0.acceptsPlain = acceptsPlain
         }
     }
 
@@ -43,10 +43,20 @@ import Testing
     @Test func `what comes unencrypted could be of anybody, and is taken where that is wanted`() throws {
         let plain = try sent(connected(nil), "hello")
         #expect(hears(connected(keys), plain).isEmpty)
-        #expect(hears(connected(keys, acceptsPlainMessages: true), plain) == ["* \"hello\" from ann"])
+        #expect(hears(connected(keys, acceptsPlain: true), plain) == ["* \"hello\" from ann"])
         // The server's own have no sender.
         let dialogue = connected(keys)
         #expect(dialogue.hears(from: "") { $0.value = plain.value } == ["* \"hello\" from the server"])
+        // But not its calls and streams, which anybody may have asked it for.
+        dialogue.machine.incoming.textTopics = ["notes"]
+        dialogue.machine.calls.methods = ["shout"]
+        let call = LiveKitRpcRequest.with {
+            $0.id = "r"
+            $0.method = "shout"
+            $0.version = 1
+        }
+        #expect(dialogue.hears(from: "") { $0.rpcRequest = call }.isEmpty)
+        #expect(dialogue.begins("s", from: "").isEmpty && dialogue.begins("s").isEmpty)
     }
 
     @Test func `streams and calls are encrypted piece by piece`() throws {
@@ -73,10 +83,14 @@ import Testing
         let request = dialogue.request()
         dialogue.machine.publish(
             LocalTrackID(rawValue: 1), .av1, TrackPublishOptions(name: "film", source: .camera), request: request)
-        #expect(dialogue.said() == ["= \(request.rawValue) failed: It is not sent, for it cannot be encrypted."])
+        #expect(
+            dialogue.said() == [
+                "= \(request.rawValue) failed: It cannot be encrypted, so it is neither sent nor taken."
+            ])
         let track = dialogue.request()
         dialogue.machine.publishDataTrack("pose", handle: 1, request: track, at: dialogue.now)
-        #expect(dialogue.said() == ["= \(track.rawValue) failed: It is not sent, for it cannot be encrypted."])
+        #expect(
+            dialogue.said() == ["= \(track.rawValue) failed: It cannot be encrypted, so it is neither sent nor taken."])
     }
 
     @Test func `tracks are announced as encrypted`() throws {

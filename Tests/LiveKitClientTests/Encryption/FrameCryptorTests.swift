@@ -43,19 +43,18 @@ import Testing
     }
 
     @Test(arguments: [
-        (PayloadFormat.opus, true, 1), (.pcmu, true, 1), (.vp8, true, 10), (.vp8, false, 3), (.vp9, true, 0),
+        (PayloadFormat.opus, 0 as UInt8, 1), (.pcmu, 0, 1), (.vp8, 0, 10), (.vp8, 1, 3),
     ])
     func `what servers and packetizers look at stays readable, and all comes back`(
-        _ format: PayloadFormat, _ isKeyFrame: Bool, _ clear: Int
+        _ format: PayloadFormat, _ first: UInt8, _ clear: Int
     ) throws {
-        let payload = (0..<100).map { UInt8($0) }
-        let sealed = try #require(
-            FrameCryptor.seal(frame(payload, format, isKeyFrame: isKeyFrame), by: "ann", with: keys))
+        let payload = [first] + (1..<100).map { UInt8($0) }
+        let sealed = try #require(FrameCryptor.seal(frame(payload, format), by: "ann", with: keys))
         #expect(sealed.payload.count == payload.count + 16 + 12 + 2)
         #expect(sealed.payload.prefix(clear) == payload.prefix(clear))
         #expect(sealed.payload[clear..<100] != payload[clear...])
         #expect(sealed.payload.suffix(2) == [12, 0])
-        #expect(sealed.isKeyFrame == isKeyFrame && sealed.timestamp == 7)
+        #expect(sealed.timestamp == 7)
         #expect(open(sealed) == payload)
     }
 
@@ -95,6 +94,9 @@ import Testing
         keys.setKey("another", for: "ann", index: 3)
         #expect(open(sealed) == nil)
         #expect(open(sealed, of: "bob") == [1, 2, 3])
+        // Who has one of their own has no other, under any index.
+        let shared = try #require(FrameCryptor.seal(frame([1, 2, 3], .opus), by: "bob", with: keys))
+        #expect(shared.payload.last == 0 && open(shared, of: "bob") == [1, 2, 3] && open(shared) == nil)
     }
 
     @Test func `what the server makes itself is passed over, and nothing of nothing`() throws {
@@ -108,37 +110,70 @@ import Testing
     // H.264
 
     private static let parameters: [UInt8] = [0, 0, 0, 1, 0x67, 1, 2, 3, 0, 0, 0, 1, 0x68, 4]
-    private static let slices: [UInt8] = [0, 0, 0, 1, 0x65, 0x88] + (0..<60).map { UInt8($0) } + [0, 0, 1, 0x65, 9, 9]
+    private static let slice: [UInt8] = [0, 0, 0, 1, 0x65, 0x88] + (0..<60).map { UInt8($0 + 1) }
 
     @Test func `of H.264 all up to the first slice is readable, and nothing behind it looks like a start code`() throws
     {
-        for _ in 0..<200 {
-            let sealed = try #require(
-                FrameCryptor.seal(frame(Self.parameters + Self.slices, .h264), by: "ann", with: keys))
-            let clear = Self.parameters.count + 6
-            #expect(sealed.payload.prefix(clear) == (Self.parameters + Self.slices).prefix(clear))
-            let body = Array(sealed.payload[clear...])
-            #expect(
-                !zip(zip(body, body.dropFirst()), body.dropFirst(2)).contains {
-                    $0.0.0 == 0 && $0.0.1 == 0 && $0.1 <= 2
-                })
-            // Native SDKs read what is behind the tag before they take escapes out.
-            #expect(body.suffix(2) == [12, 0] && !body.suffix(14).prefix(12).contains { $0 < 4 })
-            #expect(open(sealed) == Self.parameters + Self.slices)
+        let nonce = [UInt8](repeating: 7, count: 12)
+        let key = try #require(keys.currentKey(of: "ann")).key
+        // What becomes nothing but zeros when it is encrypted.
+        let zeros = [UInt8](repeating: 0, count: 60)
+        let stream = try #require(AES128GCM.seal(zeros[...], clear: [], nonce: nonce, key: key)).dropLast(16)
+        let beginning: [UInt8] = Self.parameters + [0, 0, 0, 1, 0x65, 0x88]
+        let picture = beginning + stream
+        let sealed = try #require(FrameCryptor.seal(frame(picture, .h264), by: "ann", with: keys, nonce: nonce))
+        #expect(sealed.payload.prefix(beginning.count) == beginning[...])
+        let body = sealed.payload[beginning.count...]
+        #expect(body.prefix(6) == [0, 0, 3, 0, 0, 3])
+        // Native SDKs read what is behind the tag before they take escapes out.
+        #expect(body.suffix(14) == (nonce + [12, 0])[...])
+        #expect(open(sealed) == picture)
+    }
+
+    /// The index of the first key is a zero, as the last byte of a unit never is.
+    @Test(arguments: [80, 5_000]) func `what is encrypted of H.264 comes through packets as it was`(length: Int) throws
+    {
+        let picture = Self.parameters + Self.slice + [UInt8](repeating: 7, count: length)
+        let sealed = try #require(FrameCryptor.seal(frame(picture, .h264), by: "ann", with: keys))
+        #expect(try through(sealed) == sealed.payload)
+        #expect(open(sealed) == picture)
+    }
+
+    private func through(_ frame: EncodedFrame) throws -> [UInt8] {
+        var packetizer = Packetizer(format: frame.format, maximumPayloadSize: 1_000)
+        var list = PayloadList()
+        packetizer.packetize(frame.payload.span.bytes, isSealed: frame.isSealed, into: &list)
+        var depacketizer = Depacketizer(format: frame.format)
+        var whole: [UInt8] = []
+        for place in 0..<list.count {
+            let payload = list.bytes.span.bytes.extracting(list.range(place))
+            #expect(depacketizer.append(payload, to: &whole))
         }
+        return whole
     }
 
     @Test func `remarks are left out, so that the readable part is short`() {
         let remark: [UInt8] = [0, 0, 0, 1, 6, 5] + [UInt8](repeating: 0xaa, count: 600)
         let delimiter: [UInt8] = [0, 0, 0, 1, 9, 0xf0]
-        let slice: [UInt8] = [0, 0, 0, 1, 0x65, 1, 2, 3]
-        #expect(H264Frame.withoutRemarks(delimiter + Self.parameters + remark + slice) == Self.parameters + slice)
-        // Start codes have four bytes, as receivers write them.
-        #expect(
-            H264Frame.withoutRemarks([0, 0, 1, 0x67, 1, 0, 0, 1, 0x65, 2]) == [
-                0, 0, 0, 1, 0x67, 1, 0, 0, 0, 1, 0x65, 2,
-            ])
-        #expect(H264Frame.withoutRemarks([1, 2, 3]) == [1, 2, 3])
+        #expect(H264Frame.sealable(delimiter + Self.parameters + remark + Self.slice) == Self.parameters + Self.slice)
+        // Start codes have four bytes, and nothing is between units, as receivers write them.
+        let loose: [UInt8] = [0, 0, 1, 0x67, 1, 0, 0, 0, 0, 0, 1, 0x65, 2, 3]
+        #expect(H264Frame.sealable(loose) == [0, 0, 0, 1, 0x67, 1, 0, 0, 0, 1, 0x65, 2, 3])
+        // What follows the first slice is encrypted with it.
+        #expect(H264Frame.sealable(Self.slice + Self.slice) == Self.slice + Self.slice)
+    }
+
+    @Test(
+        arguments: [
+            [], [1, 2, 3], [0, 0, 0, 1, 0x67, 1, 2], [0, 0, 0, 1, 0x62, 1, 2, 3], [0, 0, 0, 1, 0x74, 1, 2, 3],
+            [0, 0, 0, 1, 0x65], [0, 0, 0, 1, 0x65, 1],
+            [0, 0, 0, 1, 0x67] + [UInt8](repeating: 1, count: 250) + [0, 0, 0, 1, 0x65, 1, 2, 3],
+        ] as [[UInt8]])
+    func `a picture of which nothing would be encrypted, or which nobody could open, does not go out`(
+        _ picture: [UInt8]
+    ) {
+        #expect(H264Frame.sealable(picture) == nil)
+        #expect(picture.isEmpty || FrameCryptor.seal(frame(picture, .h264), by: "ann", with: keys) == nil)
     }
 
     @Test func `escapes go in and out`() {
@@ -148,18 +183,24 @@ import Testing
         #expect(H264Frame.unescaped(escaped[...]) == bytes)
     }
 
-    @Test func `pictures go on at a key frame when some could not be opened`() throws {
+    @Test func `pictures go on at a key frame when some could not be opened, and it is asked for`() async throws {
         let opener = TrackOpener(keys, of: "ann", serverTrailer: [])
-        let payload = [UInt8](repeating: 1, count: 40)
         let other = KeyProvider(sharedKey: "another")
+        let (asked, ask) = AsyncStream.makeStream(of: Void.self)
+        let (listener, another) = (opener.listener { ask.yield() }, opener.listener {})
         func sealed(_ isKeyFrame: Bool, with keys: KeyProvider) throws -> EncodedFrame {
-            try #require(FrameCryptor.seal(frame(payload, .vp8, isKeyFrame: isKeyFrame), by: "ann", with: keys))
+            let payload = [isKeyFrame ? 0 : 1] + [UInt8](repeating: 1, count: 40)
+            return try #require(FrameCryptor.seal(frame(payload, .vp8, isKeyFrame: isKeyFrame), by: "ann", with: keys))
         }
-        #expect(try opener.open(sealed(true, with: keys), {}) != nil)
-        #expect(try opener.open(sealed(false, with: keys), {}) != nil)
-        #expect(try opener.open(sealed(false, with: other), {}) == nil)
-        #expect(try opener.open(sealed(false, with: keys), {}) == nil)
-        #expect(try opener.open(sealed(true, with: keys), {}) != nil)
-        #expect(try opener.open(sealed(false, with: keys), {}) != nil)
+        #expect(try listener(sealed(true, with: keys)) != nil)
+        #expect(try listener(sealed(false, with: keys)) != nil)
+        #expect(try listener(sealed(false, with: other)) == nil)
+        #expect(try listener(sealed(false, with: keys)) == nil)
+        for await _ in asked { break }
+        // Each listener has its own.
+        #expect(try another(sealed(false, with: keys)) != nil)
+        #expect(try listener(sealed(false, with: keys)) == nil)
+        #expect(try listener(sealed(true, with: keys)) != nil)
+        #expect(try listener(sealed(false, with: keys)) != nil)
     }
 }

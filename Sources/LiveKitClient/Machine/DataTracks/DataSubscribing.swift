@@ -202,6 +202,9 @@ extension RoomClientMachine {
         guard let sid = dataSubscribing.sid(of: track), let known = dataSubscribing.tracks[sid] else {
             return put(.complete(request, .failure(.dataTrackEnded)))
         }
+        guard options.encryption == nil || options.acceptsPlain else {
+            return put(.complete(request, .failure(.notEncryptable)))
+        }
         guard known.info.encryption == .none else {
             return put(.complete(request, .failure(.dataTrackEncrypted)))
         }

@@ -4,10 +4,14 @@ public struct AnnexBReader: ~Escapable {
     private let bytes: RawSpan
     /// Just behind the start code of the unit that `next` returns; nil when there is none.
     private var start: Int?
+    private let keepsEnd: Bool
 
+    /// - Parameter keepsEnd: the last unit ends with the bytes, in zeros too: those of one that is encrypted are part
+    ///   of it.
     @_lifetime(copy bytes)
-    public init(_ bytes: RawSpan) {
+    public init(_ bytes: RawSpan, keepsEnd: Bool = false) {
         self.bytes = bytes
+        self.keepsEnd = keepsEnd
         self.start = Self.startCode(in: bytes, from: 0).map { $0 + 3 }
     }
 
@@ -19,7 +23,9 @@ public struct AnnexBReader: ~Escapable {
             var end = code ?? bytes.byteCount
             // Annex B §B.1.1: trailing_zero_8bits, and the zero_byte of a four-byte start code. A unit itself
             // never ends in a zero byte (§7.4.1).
-            while end > begin, bytes.byte(at: end - 1) == 0 { end -= 1 }
+            if code != nil || !keepsEnd {
+                while end > begin, bytes.byte(at: end - 1) == 0 { end -= 1 }
+            }
             if end > begin { return begin..<end }
         }
         return nil

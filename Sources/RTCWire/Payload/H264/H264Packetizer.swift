@@ -14,9 +14,10 @@ struct H264Packetizer: Sendable {
         var importance: UInt8 = 0
     }
 
-    func packetize(_ frame: RawSpan, into list: inout PayloadList) {
+    /// - Parameter isSealed: the last unit ends where the frame does.
+    func packetize(_ frame: RawSpan, isSealed: Bool = false, into list: inout PayloadList) {
         var aggregate: Aggregate?
-        var units = AnnexBReader(frame)
+        var units = AnnexBReader(frame, keepsEnd: isSealed)
         while let range = units.next() {
             guard let header = frame.byte(at: range.lowerBound) else { continue }
             let type = H264NALType(header: header)
