@@ -132,7 +132,7 @@ struct JoinLine {
         [
             "participant": .text(who.identity.rawValue), "track": .text(track.sid.rawValue),
             "name": .text(track.name), "source": .text(track.source.rawValue), "kind": .text(track.kind.rawValue),
-            "codec": .text(track.mimeType),
+            "codec": .text(track.mimeType), "encrypted": .flag(track.isEncrypted),
         ]
     }
 }
