@@ -14,6 +14,14 @@ def join(sfu, room):
     yield from joined(sfu, room)
 
 
+def reads(bob, ann, **command):
+    """Bob reads from now on: commands are done in order, and what follows is heard when this one is."""
+    bob.tell(command)
+    word = f"reads {command['topic']}"
+    bob.tell({"do": "data", "text": word})
+    ann.wait_for("data", text=word)
+
+
 def read_text(peer, participant):
     """The first text that has come whole from somebody, and what was said with it."""
     end = peer.wait_for("text_stream_ended", participant=participant)
@@ -26,9 +34,7 @@ def read_text(peer, participant):
 def test_a_text_of_the_sdk_is_read(sfu, room, join, count):
     ann, bob = sfu.join(room, "ann"), join("bob")
     ann.wait_for("connected", who="bob")
-    bob.tell({"do": "read_text", "topic": "notes"})
-    bob.tell({"do": "data", "text": "ready"})
-    ann.wait_for("data", text="ready")
+    reads(bob, ann, do="read_text", topic="notes")
     ann.do("send_text", seed=1, count=count, to=["bob"], attributes={"colour": "red"})
     text, end = read_text(bob, "ann")
     assert text == text_of(1, count)
@@ -38,16 +44,12 @@ def test_a_text_of_the_sdk_is_read(sfu, room, join, count):
 def test_a_text_is_read_while_the_sdk_writes_it(sfu, room, join):
     ann, bob = sfu.join(room, "ann"), join("bob")
     ann.wait_for("connected", who="bob")
-    bob.tell({"do": "read_text", "topic": "notes"})
-    bob.tell({"do": "data", "text": "ready"})
-    ann.wait_for("data", text="ready")
+    reads(bob, ann, do="read_text", topic="notes")
     ann.do("stream_text", seed=2, count=50_000, pieces=7)
     text, _ = read_text(bob, "ann")
     assert text == text_of(2, 50_000)
     # One that does not end.
-    bob.tell({"do": "read_text", "topic": "lk.transcription"})
-    bob.tell({"do": "data", "text": "ready again"})
-    ann.wait_for("data", text="ready again")
+    reads(bob, ann, do="read_text", topic="lk.transcription")
     ann.do("transcribe", pieces=["as it ", "is said"], of="ann", segment="s", is_over=False)
     bob.wait_for("text_stream_began", topic="lk.transcription", attributes={"lk.segment_id": "s"})
     bob.wait_for("text_stream_piece", topic="lk.transcription")
@@ -57,9 +59,7 @@ def test_a_text_is_read_while_the_sdk_writes_it(sfu, room, join):
 def test_bytes_of_the_sdk_become_a_file(sfu, room, join, tmp_path, count):
     ann, bob = sfu.join(room, "ann"), join("bob")
     ann.wait_for("connected", who="bob")
-    bob.tell({"do": "read_files", "topic": "files", "folder": str(tmp_path / "received")})
-    bob.tell({"do": "data", "text": "ready"})
-    ann.wait_for("data", text="ready")
+    reads(bob, ann, do="read_files", topic="files", folder=str(tmp_path / "received"))
     # Nobody's name of a file leads out of the folder, or takes the place of another.
     for number, name in enumerate(["../a:b.bin", "../a:b.bin"]):
         ann.do("send_bytes", seed=number, count=count, name=name, type="application/x-test")
@@ -110,9 +110,7 @@ def test_a_file_that_is_not_there_is_said_to_be(sfu, room, join, tmp_path):
 def test_a_stream_of_who_leaves_breaks_off(sfu, room, join):
     ann, bob = sfu.join(room, "ann"), join("bob")
     ann.wait_for("connected", who="bob")
-    bob.tell({"do": "read_text", "topic": "notes"})
-    bob.tell({"do": "data", "text": "ready"})
-    ann.wait_for("data", text="ready")
+    reads(bob, ann, do="read_text", topic="notes")
     ann.do("begin", count=1, topic="notes")
     bob.wait_for("text_stream_began", participant="ann")
     call(sfu, "room", "remove_participant", "RoomParticipantIdentity", room=room, identity="ann")

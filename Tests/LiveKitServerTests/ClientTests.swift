@@ -142,10 +142,13 @@ import Testing
     @Test func `what a handler throws or leaves unread keeps nobody from anything`() async throws {
         try await Self.withNewcomer { listener, newcomer in
             let (begun, begin) = AsyncStream.makeStream(of: Void.self)
+            // The handler is at work as long as the test is.
+            let (work, end) = AsyncStream.makeStream(of: Void.self)
+            defer { end.finish() }
             await listener.registerByteStreamHandler(for: "files") { reader, _ in
                 reader.cancel()
                 begin.yield()
-                try await Task.sleep(for: .seconds(60))
+                for await _ in work {}
             }
             let bytes = [UInt8](repeating: 7, count: 6 << 20)
             var options = StreamByteOptions(topic: "files")
