@@ -265,6 +265,7 @@ public actor Room {
     }
 }
 
+/// Who we are: another one when the server says so. Written by the room, and read by whoever encrypts frames.
 final class OwnIdentity: Sendable {
     let value = Mutex(ParticipantIdentity(""))
 }
