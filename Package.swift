@@ -316,7 +316,9 @@ let package = Package(
             dependencies: [
                 "RTCWire", "RTCEngine", "SFUCore", "RTCSecurity", "MediaFiles", "TURNServer", "SocketIO",
                 "CallSignaling", "RedisClient",
-                "ClientKit", "LiveKitProtocol", "LiveKitCore", "LiveKitServer", "ChatModel", "ChatCore", "ChatServer",
+                "ClientKit", "LiveKitProtocol", "LiveKitCore", "LiveKitClient", "LiveKitServer", "ChatModel",
+                "ChatCore",
+                "ChatServer",
                 .product(name: "SwiftProtobuf", package: "swift-protobuf"),
             ],
             path: "Fuzz/Targets",

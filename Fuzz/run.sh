@@ -25,7 +25,7 @@ cores=$(nproc)
 
 # A module comes after those that it imports.
 modules=(RTCWire SwiftProtobuf RTCEngine LiveKitProtocol SocketIO MediaFiles RTCSecurity SFUCore TURNServer CallSignaling RedisClient
-    ClientKit LiveKitCore LiveKitServer ChatModel ChatCore ChatServer FuzzTargets)
+    ClientKit LiveKitCore LiveKitClient LiveKitServer ChatModel ChatCore ChatServer FuzzTargets)
 
 imports() {
     case $1 in
@@ -34,6 +34,7 @@ imports() {
         LiveKitCore) echo RTCWire ;;
         CallSignaling | ClientKit) echo SocketIO ;;
         LiveKitProtocol) echo SwiftProtobuf ;;
+        LiveKitClient) echo SwiftProtobuf LiveKitProtocol RTCWire RTCEngine ;;
         ChatCore) echo ChatModel ;;
         ChatServer) echo ChatModel ChatCore ;;
         FuzzTargets) echo "${modules[@]:0:${#modules[@]}-1}" ;;
@@ -49,6 +50,10 @@ sources() { # of a module, without the files that need NIO
         TURNServer) find Sources/TURNServer/Machine -name '*.swift' ;;
         CallSignaling) ls Sources/CallSignaling/CallRoomParameters.swift ;;
         LiveKitCore) ls Sources/LiveKitCore/Exchanging/TrickleFragment.swift ;;
+        LiveKitClient)
+            ls Sources/LiveKitClient/{Encryption/{FrameCryptor,KeyProvider},Machine/DataStreams/StreamDecoder}.swift
+            ls Sources/LiveKitClient/Model/{DataStreams,Identifiers}.swift
+            ;;
         LiveKitServer) ls Sources/LiveKitServer/WHIP/EntityTag.swift ;;
         RedisClient)
             find Sources/RedisClient/RESP -name '*.swift'

@@ -1,5 +1,5 @@
 internal import LiveKitProtocol
-internal import RTCEngine
+package import RTCEngine
 internal import RTCWire
 
 /// Encrypts frames between clients, as LiveKit's SDKs do, and opens them:
@@ -7,7 +7,7 @@ internal import RTCWire
 ///     clear beginning | ciphertext | tag 16 | IV 12 | length of the IV | index of the key
 ///
 /// The beginning is what servers look at to tell key frames, and packetizers to cut pictures. It is authenticated.
-enum FrameCryptor {
+package enum FrameCryptor {
     /// Of what is behind the tag.
     private static let trailerLength = AES128GCM.nonceLength + 2
 
@@ -21,7 +21,7 @@ enum FrameCryptor {
     }
 
     /// Nil where there is no key, or nothing would be encrypted, which keeps the frame from going out.
-    static func seal(
+    package static func seal(
         _ frame: EncodedFrame, by identity: ParticipantIdentity, with keys: KeyProvider,
         nonce: [UInt8] = makeNonce()
     ) -> EncodedFrame? {
@@ -34,6 +34,8 @@ enum FrameCryptor {
             frame.payload = picture
         }
         let length = clearLength(of: frame.payload, frame.format)
+        // A picture that ends within its own header is none, and whoever opens it would look for a whole one.
+        guard length <= frame.payload.count else { return nil }
         let (clear, plain) = (frame.payload[..<length], frame.payload[length...])
         guard let sealed = AES128GCM.seal(plain, clear: clear, nonce: nonce, key: key) else { return nil }
         let body = sealed + nonce + [UInt8(AES128GCM.nonceLength), index]
@@ -45,13 +47,14 @@ enum FrameCryptor {
     /// Nil for what cannot be opened.
     ///
     /// - Parameter serverTrailer: what ends the frames that the server makes itself, which nobody encrypts.
-    static func open(
+    package static func open(
         _ frame: EncodedFrame, of identity: ParticipantIdentity, with keys: KeyProvider, serverTrailer: [UInt8]
     ) -> EncodedFrame? {
         guard !frame.payload.isEmpty else { return frame }
         // They say nothing that anybody would have to hear: black, and silence.
         if !serverTrailer.isEmpty, frame.payload.suffix(serverTrailer.count) == serverTrailer[...] { return nil }
         let length = clearLength(of: frame.payload, frame.format)
+        guard length <= frame.payload.count else { return nil }
         let clear = frame.payload[..<length]
         var body = frame.payload[length...]
         if frame.format == .h264 { body = H264Frame.unescaped(body)[...] }
@@ -68,21 +71,19 @@ enum FrameCryptor {
     }
 
     /// Random, and of bytes that need no escape where H.264 has them: native SDKs read it before they take those out.
-    static func makeNonce() -> [UInt8] {
+    package static func makeNonce() -> [UInt8] {
         (0..<AES128GCM.nonceLength).map { _ in UInt8.random(in: 4...255) }
     }
 
-    /// How much stays readable.
+    /// How much stays readable; more than there is of a picture that is cut off.
     static func clearLength(of payload: [UInt8], _ format: PayloadFormat) -> Int {
-        let length =
-            switch format {
-            case .opus, .pcmu, .pcma: 1
-            // RFC 6386 §9.1: the frame tag, and of a key frame, which its first bit tells, the start code and the size.
-            case .vp8: payload.first.map { $0 & 1 } == 0 ? 10 : 3
-            case .vp9, .av1, .h265: 0
-            case .h264: H264Frame.clearLength(of: payload)
-            }
-        return min(length, payload.count)
+        switch format {
+        case .opus, .pcmu, .pcma: 1
+        // RFC 6386 §9.1: the frame tag, and of a key frame, which its first bit tells, the start code and the size.
+        case .vp8: payload.first.map { $0 & 1 } == 0 ? 10 : 3
+        case .vp9, .av1, .h265: 0
+        case .h264: H264Frame.clearLength(of: payload)
+        }
     }
 }
 

@@ -152,6 +152,16 @@ import Testing
         return whole
     }
 
+    @Test(arguments: [[0x10], [0x10, 0, 0, 0x9d, 1, 0x2a, 0x40, 1, 0xf0], [0x11, 0]])
+    func `a picture that ends within its header is not sent, for nobody could open it`(payload: [UInt8]) {
+        #expect(FrameCryptor.seal(frame(payload, .vp8), by: "ann", with: keys) == nil)
+    }
+
+    @Test func `a sound of one byte, as in silence, is sent and opened`() throws {
+        let sealed = try #require(FrameCryptor.seal(frame([0x78], .opus), by: "ann", with: keys))
+        #expect(open(sealed) == [0x78])
+    }
+
     @Test func `remarks are left out, so that the readable part is short`() {
         let remark: [UInt8] = [0, 0, 0, 1, 6, 5] + [UInt8](repeating: 0xaa, count: 600)
         let delimiter: [UInt8] = [0, 0, 0, 1, 9, 0xf0]

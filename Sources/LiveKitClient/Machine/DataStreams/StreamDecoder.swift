@@ -2,7 +2,7 @@ internal import LiveKitProtocol
 
 /// Makes the content of a stream of its chunks: unpacks it, counts it against what was announced, and cuts text between
 /// characters.
-struct StreamDecoder {
+package struct StreamDecoder {
     /// So much is unpacked at a time; bytes.
     private static let pieceLength = 64 << 10
 
@@ -18,7 +18,7 @@ struct StreamDecoder {
     private var length = 0
 
     /// - Throws: `undecodable` when there is no memory to unpack it.
-    init(totalLength: Int?, isPacked: Bool, isText: Bool) throws(StreamError) {
+    package init(totalLength: Int?, isPacked: Bool, isText: Bool) throws(StreamError) {
         self.totalLength = totalLength
         self.isText = isText
         guard isPacked else {
@@ -29,12 +29,12 @@ struct StreamDecoder {
         self.inflater = inflater
     }
 
-    mutating func feed(_ chunk: [UInt8]) {
+    package mutating func feed(_ chunk: [UInt8]) {
         if let inflater { inflater.feed(chunk) } else { waiting += chunk }
     }
 
     /// The next piece; nil when more has to come. Of text it is whole characters.
-    mutating func next() throws(StreamError) -> [UInt8]? {
+    package mutating func next() throws(StreamError) -> [UInt8]? {
         while true {
             let piece = try nextBytes()
             guard !piece.isEmpty else { return nil }
@@ -48,7 +48,7 @@ struct StreamDecoder {
     }
 
     /// No more comes, and all that came has been taken.
-    func finish() throws(StreamError) {
+    package func finish() throws(StreamError) {
         guard inflater?.isAtEnd ?? true, unfinished.isEmpty else { throw .incomplete }
         if let totalLength, length < totalLength { throw .incomplete }
     }
