@@ -91,7 +91,7 @@ struct DataChannels: Sendable {
     mutating func tick(at now: Instant) { association?.tick(at: now) }
 
     /// When `tick` is next wanted; nil when nothing is pending.
-    var nextWake: Instant? { association?.nextWake }
+    var nextWake: Instant? { mutating get { association.inPlace { $0.nextWake } } }
 
     /// The connection ends: so do the association and every channel.
     mutating func close(at now: Instant) {

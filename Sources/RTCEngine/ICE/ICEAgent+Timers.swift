@@ -29,12 +29,14 @@ extension ICEAgent {
         if hasTransactionWaiting { consider(nextTransactionAt) }
         if session.isChecking, role == .controlling { consider(session.nomination.nextWake) }
         consider(hopelessAt)
-        consider(path?.consent.nextWake)
         consider(moveAt)
         consider(remindAt)
-        switch connectionState {
-        case .connected, .completed: consider(path?.consent.silentAt)
-        case .new, .checking, .disconnected, .failed, .closed: break
+        if let consent = path?.consent {
+            consider(consent.nextWake)
+            switch connectionState {
+            case .connected, .completed: consider(consent.silentAt)
+            case .new, .checking, .disconnected, .failed, .closed: break
+            }
         }
         return wake
     }

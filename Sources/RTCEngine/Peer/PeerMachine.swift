@@ -107,35 +107,40 @@ public struct PeerMachine: ~Copyable {
 
     // MARK: Time
 
-    /// When `tick` is next wanted; nil when nothing is pending.
+    /// When `tick` is next wanted; nil when nothing is pending. Owners ask after all that they do, so it is
+    /// `mutating`: streams are looked at where they lie, and not copied.
     public var nextWake: Instant? {
-        guard connectionState != .closed else { return nil }
-        var wake = ice.nextWake
-        func consider(_ other: Instant?) {
-            guard let other else { return }
-            wake = wake.map { min($0, other) } ?? other
-        }
-        consider(secure.nextWake)
-        if ice.hasConsent { consider(data.nextWake) }
-        consider(relays.nextWake)
-        consider(relayGatheringDeadline)
-        guard secure.isProtected else { return wake }
-        consider(reports.nextWake)
-        consider(feedbackGenerator?.nextWake)
-        consider(congestion.nextWake)
-        for index in receivers.entries.indices { consider(receivers.entries[index].value?.stream?.nextWake) }
-        for index in senders.entries.indices { consider(senders.entries[index].value?.stream.nextWake) }
-        for index in layerSenders.entries.indices {
-            for place in layerSenders.entries[index].value?.indices ?? 0..<0 {
-                consider(layerSenders.entries[index].value?[place].stream.nextWake)
+        mutating get {
+            guard connectionState != .closed else { return nil }
+            var wake = ice.nextWake
+            func consider(_ other: Instant?) {
+                guard let other else { return }
+                wake = wake.map { min($0, other) } ?? other
             }
-        }
-        for index in simulcasts.entries.indices {
-            for place in simulcasts.entries[index].value?.layers.indices ?? 0..<0 {
-                consider(simulcasts.entries[index].value?.layers[place].stream?.nextWake)
+            consider(secure.nextWake)
+            if ice.hasConsent { consider(data.nextWake) }
+            consider(relays.nextWake)
+            consider(relayGatheringDeadline)
+            guard secure.isProtected else { return wake }
+            consider(reports.nextWake)
+            consider(feedbackGenerator.inPlace { $0.nextWake })
+            consider(congestion.nextWake)
+            for index in receivers.entries.indices {
+                consider(receivers.entries[index].value.inPlace { $0.stream.inPlace { $0.nextWake } })
             }
+            for index in senders.entries.indices {
+                consider(senders.entries[index].value.inPlace { $0.stream.nextWake })
+            }
+            for index in layerSenders.entries.indices {
+                for place in layerSenders.entries[index].value?.indices ?? 0..<0 {
+                    consider(layerSenders.entries[index].value.inPlace { $0[place].stream.nextWake })
+                }
+            }
+            for index in simulcasts.entries.indices {
+                consider(simulcasts.entries[index].value.inPlace { $0.nextWake })
+            }
+            return wake
         }
-        return wake
     }
 
     /// Does what has fallen due. Harmless when nothing has.

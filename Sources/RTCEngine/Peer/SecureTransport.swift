@@ -76,8 +76,9 @@ struct SecureTransport {
 
     var nextWake: Instant? {
         switch phase {
-        case .handshaking(let dtls), .protected(let dtls, _): dtls.nextWake
-        case .idle, .waitingForPath, .closed: nil
+        case .handshaking(let dtls): dtls.nextWake
+        // Nothing is repeated by time any more, and to ask would wait for the association's memory.
+        case .idle, .waitingForPath, .protected, .closed: nil
         }
     }
 

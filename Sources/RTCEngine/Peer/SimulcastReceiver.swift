@@ -64,6 +64,18 @@ struct SimulcastReceiver {
         return true
     }
 
+    /// When one of the layers wants its `tick`.
+    var nextWake: Instant? {
+        mutating get {
+            var wake: Instant?
+            for place in layers.indices {
+                guard let next = layers[place].stream.inPlace({ $0.nextWake }) else { continue }
+                wake = wake.map { min($0, next) } ?? next
+            }
+            return wake
+        }
+    }
+
     /// Changes a layer in place.
     mutating func withLayer<Result>(_ place: Int, _ body: (inout Layer) -> Result) -> Result? {
         guard layers.indices.contains(place) else { return nil }

@@ -84,7 +84,7 @@ public protocol DTLSPort: AnyObject {
     func receive(_ datagram: RawSpan, at now: Instant)
     /// Call when `nextWake` has come: retransmits, or gives up.
     func tick(at now: Instant)
-    /// When `tick` is next wanted; nil when nothing is pending.
+    /// When `tick` is next wanted; nil when nothing is pending, and always once the handshake is over.
     var nextWake: Instant? { get }
     /// Sends application data once connected; ignored before.
     func send(applicationData: RawSpan, at now: Instant)

@@ -37,6 +37,11 @@ public struct LayerBitrates: Sendable {
     private var lastPacket: Instant?
     /// It begins in the midst of a publication.
     private var isResumed = false
+    /// The layers that are being sent, a bit each, but for those that are starved beside others. Silence of all of them
+    /// is no sign: a still screen sends nothing, and so does a publisher whose path is broken.
+    ///
+    /// Every subscriber asks for it with every packet.
+    public private(set) var live: UInt8 = 0
 
     public init() {}
 
@@ -73,6 +78,7 @@ public struct LayerBitrates: Sendable {
         if heard[spatial].map({ now - $0 >= Self.patience }) ?? true { began[spatial] = now }
         heard[spatial] = now
         lastPacket = now
+        noteLive()
     }
 
     /// Time passes; what is older than the window is forgotten.
@@ -91,10 +97,23 @@ public struct LayerBitrates: Sendable {
         let fed = starved.advance(to: now)
         // What a layer cost while it was starved is no measure.
         for layer in began.indices where fed >> UInt8(layer) & 1 != 0 { began[layer] = now }
+        noteLive()
+    }
+
+    private mutating func noteLive() {
+        guard let lastPacket else { return live = 0 }
+        var mask: UInt8 = 0
+        for layer in heard.indices {
+            if let time = heard[layer], lastPacket - time < Self.patience { mask |= 1 << UInt8(layer) }
+        }
+        live = mask & ~starved.mask != 0 ? mask & ~starved.mask : mask
     }
 
     /// The publisher has been told what is wanted: what it did not send until then says nothing of what it can send.
-    mutating func wantedAnew() { starved.wantedAnew() }
+    mutating func wantedAnew() {
+        starved.wantedAnew()
+        noteLive()
+    }
 
     /// A row is to be filled anew: one leaves each window for the one before it.
     private mutating func begin(_ row: Int) {
@@ -163,17 +182,6 @@ public struct LayerBitrates: Sendable {
     /// Layers that begin with the publication come one after the other.
     private static let togetherness = Interval.milliseconds(200)
 
-    /// The layers that are being sent, a bit each, but for those that are starved beside others. Silence of all of them
-    /// is no sign: a still screen sends nothing, and so does a publisher whose path is broken.
-    public var live: UInt8 {
-        guard let lastPacket else { return 0 }
-        var mask: UInt8 = 0
-        for (layer, time) in heard.enumerated() {
-            if let time, lastPacket - time < Self.patience { mask |= 1 << UInt8(layer) }
-        }
-        return mask & ~starved.mask != 0 ? mask & ~starved.mask : mask
-    }
-
     /// How many temporal layers of a layer have come in the last second.
     public func temporalLayerCount(spatial: Int) -> Int {
         guard (0..<Self.maximumSpatialLayers).contains(spatial) else { return 0 }
@@ -188,5 +196,6 @@ public struct LayerBitrates: Sendable {
     public mutating func stopped(spatial: Int) {
         guard heard.indices.contains(spatial) else { return }
         heard[spatial] = nil
+        noteLive()
     }
 }

@@ -143,7 +143,7 @@ struct DataChannelPair {
         let end = now + limit
         while !isOver(self) {
             let arrival = inFlight.min { ($0.at.nanoseconds, $0.order) < ($1.at.nanoseconds, $1.order) }
-            let wakes = ends.compactMap(\.nextWake)
+            let wakes = ends.indices.compactMap { ends[$0].nextWake }
             guard let next = (wakes + (arrival.map { [$0.at] } ?? [])).min(), next <= end else {
                 now = end
                 return isOver(self)

@@ -35,7 +35,8 @@ import Testing
         #expect(call[side.other].reasons.last == "the peer closed the connection")
         for side in CallSimulation.Side.allCases {
             #expect(call[side].connectionStates.last == .closed)
-            #expect(call[side].machine.nextWake == nil)
+            let wake = call[side].machine.nextWake
+            #expect(wake == nil)
         }
         #expect(call.violations == [])
     }
@@ -79,7 +80,8 @@ import Testing
             call.run(for: .milliseconds(1_000))
             #expect(call.violations == [], "after \(index) steps")
             #expect(call[side].connectionStates.last == .closed)
-            #expect(call[side].machine.nextWake == nil)
+            let wake = call[side].machine.nextWake
+            #expect(wake == nil)
             #expect(call[side].sent == sent)
             guard !isOver else { break }
             index += 8
