@@ -9,7 +9,7 @@ import pytest
 from peers.chat import Chat, ChatInNamespace, done, refused
 from peers.chat_calls import over, states
 from peers.livekit_room import Participant, Server
-from support.command import RoostProcesses, run
+from support.command import RoostProcesses, fails, run
 from support.waiting import PATIENCE, wait_until
 
 ROOMS = ("--rooms", "--media-port", 0, "--media-tcp-port", 0)
@@ -192,6 +192,27 @@ def test_a_server_that_was_killed_has_no_calls_left(tmp_path):
     ann.chat = Chat(processes.serve("--data", tmp_path, *ROOMS), tmp_path)
     ended = done(ann.get(f"/calls/{call['id']}"))
     assert ended["end_reason"] == "failed"
+    processes.close()
+
+
+@pytest.mark.parametrize("options", [[], ["--database"]], ids=["sqlite", "postgresql"])
+def test_a_server_that_cannot_begin_ends_nobodys_calls(options, tmp_path, request):
+    """With the same chat: a second one by mistake, which finds the folder or a port taken."""
+    processes = RoostProcesses()
+    if options:
+        options = ["--database", request.getfixturevalue("postgres").database()]
+    first = processes.serve("--data", tmp_path / "first", *options, *ROOMS)
+    ann = Chat(first, tmp_path / "first").person("ann")
+    workspace = ann.workspace()["workspace"]["id"]
+    call = done(ann.post(f"/channels/{ann.general(workspace)}/calls"), 201)["call"]
+    arguments = ["serve", "--host", "127.0.0.1", "--signaling-port", 0, "--no-echo", *options, *ROOMS]
+    if not options:
+        fails(*arguments, "--port", 0, "--data", tmp_path / "first",
+              says=f"Another `roost serve` .process {first.pid}. keeps its chat in {tmp_path / 'first'}")
+    else:
+        fails(*arguments, "--port", first.port, "--data", tmp_path / "second",
+              says=f"Port {first.port} on 127.0.0.1 is taken by another program")
+    assert "ended_at" not in done(ann.get(f"/calls/{call['id']}"))
     processes.close()
 
 

@@ -1,12 +1,15 @@
 """`roost serve` on the command line: what keeps it from starting, its end, and the echo peer that it brings."""
 
 import os
+import re
 import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import urllib.error
 import urllib.request
+from pathlib import Path
 
 import pytest
 
@@ -90,6 +93,78 @@ def test_what_people_write_is_for_the_server_alone_whoever_may_read_the_folder(r
 def test_a_sample_is_made_once_and_said_to_be_missing_afterwards(tmp_path):
     for says in ["A sample workspace was made.", "No sample workspace was made: there are accounts already."]:
         assert says in said_at_the_start(find_roost(), "--no-echo", "--sample", "--data", tmp_path / "chat")
+
+
+def test_a_sample_is_not_made_by_a_server_that_cannot_begin(tmp_path):
+    """Nobody would be told the passwords."""
+    sample = ["--sample", "--data", tmp_path / "chat", "--no-echo"]
+    with socket.create_server(("127.0.0.1", 0)) as holder:
+        fails("serve", "--host", "127.0.0.1", "--port", holder.getsockname()[1], "--signaling-port", 0, *sample,
+              says="is taken by another program")
+    assert "A sample workspace was made." in said_at_the_start(find_roost(), *sample)
+
+
+def test_addresses_are_printed_as_they_can_be_reached(tmp_path):
+    options = ["--livekit-key", "key:a secret that is long enough for tokens", "--livekit-port", "0", "--no-echo",
+               "--data", tmp_path / "chat"]
+    text = said_at_the_start(find_roost(), "--host", "127.0.0.2", *options)
+    assert "localhost" not in text and text.count("://127.0.0.2:") == 5, text
+    page = re.search(r"http://127.0.0.2:\d+", text).group()
+    assert "localhost" in said_at_the_start(find_roost(), "--host", "0.0.0.0", *options)
+    assert page.startswith("http")
+
+
+def test_a_folder_is_one_servers(roost, tmp_path):
+    server = roost.serve("--data", tmp_path / "chat")
+    serve = ["serve", "--host", "127.0.0.1", "--port", 0, "--signaling-port", 0, "--no-echo", "--data", tmp_path / "chat"]
+    fails(*serve, says=f"Another `roost serve` .process {server.pid}. keeps its chat in")
+    # However it ends.
+    server.kill()
+    server.wait()
+    roost.serve("--data", tmp_path / "chat")
+
+
+def test_a_database_that_is_none(tmp_path):
+    (tmp_path / "chat.sqlite").write_bytes(b"a letter to grandmother" * 100)
+    fails("serve", "--host", "127.0.0.1", "--port", 0, "--signaling-port", 0, "--no-echo", "--data", tmp_path,
+          says="chat.sqlite is there, and is no database")
+    fails("admin", "users", "list", "--data", tmp_path, says="chat.sqlite is there, and is no database")
+
+
+@pytest.fixture
+def open_folder():
+    """One that everybody may look into, which those of pytest are not."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        yield Path(folder)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes somebody else")
+def test_a_database_of_somebody_else(open_folder):
+    """What root may read, others may not: the server is asked as one of those."""
+    folder = open_folder / "chat"
+    folder.mkdir()
+    said_at_the_start(find_roost(), "--no-echo", "--data", folder)
+    command = ["setpriv", "--reuid", "65534", "--clear-groups", find_roost()]
+    serve = [*command, "serve", "--host", "127.0.0.1", "--port", "0", "--signaling-port", "0", "--no-echo"]
+    for folder_mode, says in [(0o755, "serve.lock cannot be written by user 65534"), (0o777, "chat.sqlite cannot be")]:
+        os.chmod(folder, folder_mode)
+        (folder / "serve.lock").unlink(missing_ok=True)
+        done = subprocess.run([*serve, "--data", str(folder)], capture_output=True, text=True, timeout=PATIENCE)
+        assert done.returncode == 1 and says in done.stderr, done.stderr
+    os.chmod(folder, 0o700)
+    done = subprocess.run(
+        [*command, "admin", "users", "list", "--data", str(folder)], capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 1 and "cannot be looked at by user 65534: Permission denied" in done.stderr, done.stderr
+
+
+def test_a_port_for_the_relay_that_is_taken():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as holder:
+        holder.bind(("127.0.0.1", 0))
+        port = holder.getsockname()[1]
+        fails("serve", "--host", "127.0.0.1", "--port", 0, "--signaling-port", 0, "--no-echo", "--turn",
+              "--turn-allow-private-peers", "--turn-port", port,
+              says=f"Port {port} on 127.0.0.1 is taken by another program. --turn-port takes another one.")
 
 
 @pytest.mark.parametrize(

@@ -267,6 +267,28 @@ def test_who_may_not_publish_is_told_and_stays(sfu, room, join):
     ann.wait_for("data", text="still here")
 
 
+def test_a_command_that_makes_no_sense_is_answered_with_why(room, join):
+    bob, ann = join("bob"), join("ann")
+    for line, reason in [
+        ({"do": "nope"}, 'what it says to "do" is none'),
+        ({"text": "hello"}, '"do" is missing'),
+        ([1], "it is no object of JSON"),
+        ({"do": "rpc", "method": "shout", "to": 7}, '"to" is not what it can be'),
+    ]:
+        bob.tell(line)
+        bob.wait_for("command_refused", reason=reason)
+    for line, reason in [
+        ({"do": "data"}, '"text" is missing'),
+        ({"do": "rpc", "method": "shout", "to": ["ann", "bob"]}, '"to" is to name one participant'),
+    ]:
+        bob.tell(line)
+        bob.wait_for("command_failed", do=line["do"], reason=reason)
+    # One may be named without a list.
+    bob.wait_for("participant_connected", participant="ann")
+    bob.tell({"do": "data", "text": "for ann", "to": "ann"})
+    ann.wait_for("data_received", text="for ann", participant="bob")
+
+
 def test_it_makes_its_own_token(sfu, room):
     command = sfu.namespace.command(
         find_roost(), "join", "--url", sfu.url, "--key", f"{KEY}:{SECRET}", "--room", room, "--as", "bot", "--json",
@@ -284,7 +306,9 @@ def test_a_token_that_is_not_good_is_refused(sfu, room):
         "--room", room, "--as", "bot")
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 1
-    assert done.stderr == "roost: The server does not take this token (status 401).\n"
+    # And with the server's own words.
+    assert done.stderr.startswith("roost: The server does not take this token (status 401): "), done.stderr
+    assert done.stderr.count("\n") == 1 and done.stderr.endswith(".\n"), done.stderr
 
 
 def test_a_server_that_is_not_there_is_a_sentence():

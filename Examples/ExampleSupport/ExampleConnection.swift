@@ -1,3 +1,4 @@
+internal import Foundation
 internal import RTCEngine
 public import RTCNetwork
 
@@ -13,6 +14,16 @@ public enum Example {
     public static func value(of option: String) -> String? {
         let prefix = "--\(option)="
         return CommandLine.arguments.first { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }
+    }
+
+    /// Does an example's work. What ends it early is said in a sentence, and the status is 1.
+    public static func run(_ work: () async throws -> Void) async {
+        do {
+            try await work()
+        } catch {
+            LineSignaling.note("\(error)")
+            exit(1)
+        }
     }
 
     /// The defaults; `--loopback` adds 127.0.0.1, for two programs on one machine without a network, `--lite` makes ICE

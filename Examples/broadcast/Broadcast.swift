@@ -1,4 +1,5 @@
 import ExampleSupport
+import Foundation
 import MediaFiles
 import RTCEngine
 import RTCNetwork
@@ -7,12 +8,16 @@ import RTCNetwork
 /// so.
 @main
 struct Broadcast {
-    static func main() async throws {
+    static func main() async { await Example.run(broadcast) }
+
+    private static func broadcast() async throws {
         guard let path = Example.arguments.first else {
-            return LineSignaling.note("usage: broadcast FILE [--loopback]")
+            LineSignaling.note("usage: broadcast FILE [--loopback]")
+            exit(2)
         }
         guard let track = try MediaFile(path: path).video else {
-            return LineSignaling.note("\(path) holds no video.")
+            LineSignaling.note("\(path) holds no video.")
+            exit(1)
         }
         let studio = Studio(track)
         Task { await studio.play() }

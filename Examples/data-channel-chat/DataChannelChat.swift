@@ -4,7 +4,9 @@ import ExampleSupport
 /// other's program prints; what is typed then appears on the other side.
 @main
 struct DataChannelChat {
-    static func main() async throws {
+    static func main() async { await Example.run(chat) }
+
+    private static func chat() async throws {
         let chat = Chat(configuration: try Example.configuration(), speaksJSON: Example.has("json"))
         let following = Task { await chat.follow() }
         if Example.arguments.contains("offer") { try await chat.call() }

@@ -5,7 +5,9 @@ import RTCNetwork
 /// Answers an offer and sends back whatever comes, frame by frame, undecoded.
 @main
 struct Echo {
-    static func main() async throws {
+    static func main() async { await Example.run(echo) }
+
+    private static func echo() async throws {
         LineSignaling.note("Paste an offer, as a line of JSON: {\"type\":\"offer\",\"sdp\":…}")
         for await message in LineSignaling.messages() {
             guard let offer = message.description, offer.type == .offer else { continue }

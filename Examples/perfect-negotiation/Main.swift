@@ -5,7 +5,9 @@ import RTCNetwork
 /// Two of these, each reading what the other prints, both add a track at once and so offer at once. `--polite` on one.
 @main
 struct Main {
-    static func main() async throws {
+    static func main() async { await Example.run(negotiate) }
+
+    private static func negotiate() async throws {
         let connection = PeerConnection(configuration: try Example.configuration())
         var negotiator = PerfectNegotiator(connection, isPolite: Example.has("polite"))
         _ = try await connection.addTransceiver(.audio)

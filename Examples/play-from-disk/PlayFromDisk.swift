@@ -9,7 +9,9 @@ import RTCWire
 /// several sizes, and each is a layer that has the file's name. Ends with its input, or with the peer.
 @main
 struct PlayFromDisk {
-    static func main() async throws {
+    static func main() async { await Example.run(play) }
+
+    private static func play() async throws {
         let tracks = try Example.arguments.flatMap { try MediaFile(path: $0).tracks }
         guard !tracks.isEmpty else {
             LineSignaling.note(

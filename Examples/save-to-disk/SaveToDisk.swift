@@ -7,7 +7,9 @@ import RTCWire
 /// Answers an offer and saves what comes, each track in a file of its own. Ends with its input, or with the peer.
 @main
 struct SaveToDisk {
-    static func main() async throws {
+    static func main() async { await Example.run(save) }
+
+    private static func save() async throws {
         let folder = Example.arguments.first ?? "."
         var configuration = try Example.configuration()
         configuration.receivesSimulcast = Example.has("simulcast")

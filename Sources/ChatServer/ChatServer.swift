@@ -101,6 +101,11 @@ package final class ChatServer: Sendable {
             connected: { await hub.connected(among: $0) })
         table = RouteTable(api.routes)
         self.logger = logger
+    }
+
+    /// From now on it is one that serves: calls of an earlier process end, and others are told that there is one more.
+    /// To be called once it is certain that it can be reached; requests are answered before.
+    package func start() async throws {
         try await calls.start()
         await link?.start(hub, calls, push)
         await callWatch?.start()

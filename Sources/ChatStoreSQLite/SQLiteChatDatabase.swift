@@ -27,11 +27,16 @@ package final class SQLiteChatDatabase: ChatDatabase {
     /// - Parameters:
     ///   - path: of the file; its folder is there.
     ///   - migrates: whether it may get the tables that it lacks.
-    /// - Throws: `OutdatedSchema` where it may not and lacks some, `SchemaFault` where it is a newer server's.
+    /// - Throws: `OutdatedSchema` where it may not and lacks some, `SchemaFault` where it is a newer server's,
+    ///   `SQLiteFileFault` where the file is of no use.
     package init(path: String, at now: Timestamp, migrates: Bool = true) throws {
         let isThere = FileManager.default.fileExists(atPath: path)
         Self.keepPrivate(path)
-        pool = try DatabasePool(path: path, configuration: Self.configuration)
+        do {
+            pool = try DatabasePool(path: path, configuration: Self.configuration)
+        } catch {
+            throw SQLiteFileFault(error, path: path) ?? error
+        }
         do {
             if migrates {
                 try prepare(at: now, copyTo: isThere ? path : nil)
@@ -40,7 +45,7 @@ package final class SQLiteChatDatabase: ChatDatabase {
             }
         } catch {
             try? pool.close()
-            throw error
+            throw SQLiteFileFault(error, path: path) ?? error
         }
     }
 

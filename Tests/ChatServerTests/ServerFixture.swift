@@ -55,6 +55,7 @@ final class ServerFixture: Sendable {
         configuration.passwordCost = passwordCost ?? configuration.passwordCost
         server = try await ChatServer(
             configuration, service: service, mailer: mails, logger: Logger(label: "test"))
+        try await server.start()
         self.service = service
         self.clock = clock
         self.mails = mails

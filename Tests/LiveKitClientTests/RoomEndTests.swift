@@ -1,3 +1,6 @@
+import LiveKitProtocol
+import SocketIO
+import SwiftProtobuf
 import Testing
 
 @testable import LiveKitClient
@@ -47,4 +50,35 @@ import Testing
         #expect(await joining.value == .disconnected(.clientInitiated))
         for await event in events { Issue.record("\(event)") }
     }
+
+    @Test func `a room that was left can be joined again, and tells what happens then`() async throws {
+        var response = LiveKitSignalResponse()
+        response.message = Dialogue.join()
+        let bytes: [UInt8] = try response.serializedBytes()
+        var options = ConnectOptions()
+        options.door = SignalDoor { _, tell in
+            tell(.open)
+            tell(.message(bytes))
+            return SilentChannel()
+        }
+        let room = Room(options: options)
+        for _ in 0..<2 {
+            // It comes no further, for there are no media.
+            let joining = Task { try? await room.connect(url: "", token: "token") }
+            while await !room.isIn { await Task.yield() }
+            let events = room.events
+            await room.disconnect()
+            await joining.value
+            var heard: [RoomEvent] = []
+            for await event in events { heard.append(event) }
+            guard case .disconnected(.clientInitiated)? = heard.last, heard.count == 1 else {
+                Issue.record("\(heard)")
+                return
+            }
+        }
+    }
+}
+
+extension Room {
+    fileprivate var isIn: Bool { machine.isInRoom }
 }

@@ -23,6 +23,8 @@ actor CallCenter {
     private var ringing: Task<Void, Never>?
     private var isStopped = false
     private var isGoingDown = false
+    /// When this process began.
+    private let begunAt: Timestamp
 
     /// After a fault of the database.
     private static let retryAfter = Duration.seconds(5)
@@ -37,13 +39,16 @@ actor CallCenter {
         self.push = push
         self.isOneOfSeveral = isOneOfSeveral
         self.logger = logger
+        begunAt = service.now()
     }
 
     /// Goes on with the calls that there are; those whose rooms went with an earlier process are over.
     func start() async throws {
         // Those that name a server are looked at when it is known who is there.
-        let condition = isOneOfSeveral ? "node_id IS NULL" : "1 = 1"
-        try await service.write { [kinds = ownKinds] in try $0.failCalls(kinds, where: condition) }
+        let condition = (isOneOfSeveral ? "node_id IS NULL AND " : "") + "started_at <= $1"
+        try await service.write { [kinds = ownKinds, begunAt] in
+            try $0.failCalls(kinds, where: condition, [.time(begunAt)])
+        }
         await expire()
     }
 

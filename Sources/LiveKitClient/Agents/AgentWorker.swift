@@ -232,7 +232,8 @@ public actor AgentWorker {
             guard let message = try? LiveKitServerMessage(serializedBytes: bytes).message else { return }
             machine.receive(message, at: now)
         case .closed(.invalidURL): machine.lost(.invalidURL(url), at: now)
-        case .closed(.refused(let status)): machine.lost(.refused(status: status), at: now)
+        case .closed(.refused(let status, let message)):
+            machine.lost(.refused(status: status, message: message), at: now)
         case .closed(.lost(let how)): machine.lost(.unreachable(how), at: now)
         }
     }

@@ -185,7 +185,8 @@ struct AgentWorkerMachine {
         if !wasRegistered {
             switch failure {
             case .invalidURL(let url): return end(.invalidURL(url))
-            case .refused(let status) where [400, 401, 403, 404].contains(status): return end(.refused(status: status))
+            case .refused(let status, _) where [400, 401, 403, 404].contains(status):
+                return end(.refused(status: status))
             default: break
             }
         }
@@ -209,7 +210,7 @@ struct AgentWorkerMachine {
     private static func words(_ failure: RoomError) -> String {
         switch failure {
         case .unreachable(let how): how
-        case .refused(let status): "the server answered with status \(status)"
+        case .refused(let status, _): "the server answered with status \(status)"
         case .timedOut: "the server did not answer"
         default: "\(failure)"
         }

@@ -26,7 +26,7 @@ extension RoomClientMachine {
         case .signaling(.join, _), .connecting(.join, _): end(.joinFailure, because: error)
         case .signaling(let purpose, _):
             // Whoever may not come in now may not come in later.
-            if case .refused(let status) = error, [400, 401, 403].contains(status) {
+            if case .refused(let status, _) = error, [400, 401, 403].contains(status) {
                 return end(.joinFailure, because: error)
             }
             tryAgain(purpose, at: now)

@@ -71,7 +71,8 @@ public struct RemoteTrackPublication: Sendable, Hashable, Identifiable {
     public var width: Int
     /// In pixels; 0 for sound.
     public var height: Int
-    /// Encrypted between clients: its frames mean nothing here.
+    /// Encrypted between clients: its frames can be read with keys alone (`ConnectOptions.encryption`), which
+    /// `RemoteTrack.isReadable` tells of.
     public var isEncrypted: Bool
 
     public var id: TrackSID { sid }

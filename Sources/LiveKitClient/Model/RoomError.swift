@@ -4,8 +4,8 @@ internal import LiveKitProtocol
 public enum RoomError: Error, Sendable, Hashable {
     /// The URL is not one of a server: `ws://host:port` or `wss://host`, perhaps with a path, and without a query.
     case invalidURL(String)
-    /// The server answered the request to join with this HTTP status.
-    case refused(status: Int)
+    /// The server answered the request to join with this HTTP status, and these words, if any.
+    case refused(status: Int, message: String = "")
     /// The server cannot be reached, or what it says makes no sense; a part of a sentence.
     case unreachable(String)
     /// The server did not go on in time.
@@ -24,7 +24,7 @@ public enum RoomError: Error, Sendable, Hashable {
     case dataBacklog
     /// The data track is not published, or not any more.
     case dataTrackEnded
-    /// The data track is encrypted between clients, and we have no key.
+    /// The data track is encrypted between clients, which we cannot read, with a key neither.
     case dataTrackEncrypted
     /// The stream was begun in a session that is over, where nobody knows it any more; or the task that writes it was
     /// cancelled.
@@ -66,13 +66,8 @@ extension RoomError: CustomStringConvertible {
         case .invalidURL(let url) where url.contains("?"):
             "\"\(url)\" has a query, which the URL of a server goes without."
         case .invalidURL(let url): "\"\(url)\" is no URL of a server: they read ws://host:port or wss://host."
-        case .refused(let status):
-            switch status {
-            case 401, 403: "The server does not take this token (status \(status))."
-            case 404: "The server has no such room, or does not speak LiveKit's protocol (status 404)."
-            case 429, 503: "The server takes nobody more at the moment (status \(status))."
-            default: "The server refused to let us in (status \(status))."
-            }
+        case .refused(let status, let message):
+            Self.refusal(status) + (message.isEmpty ? "." : ": \(message)")
         case .unreachable(let how): "There is no connection to the server: \(how)."
         case .timedOut: "The server did not answer in time."
         case .disconnected(let reason): reason.sentence
@@ -84,11 +79,20 @@ extension RoomError: CustomStringConvertible {
         case .dataTooLarge(let limit): "The message is longer than \(limit) bytes."
         case .dataBacklog: "Too many messages wait to be sent."
         case .dataTrackEnded: "The data track is not published any more."
-        case .dataTrackEncrypted: "The data track is encrypted, and there is no key for it here."
+        case .dataTrackEncrypted: "The data track is encrypted, and cannot be read here."
         case .streamInterrupted: "The stream cannot go on: its session was lost, or its writer was cancelled."
         case .streamClosed: "The stream has been ended already."
         case .notEncryptable: "It cannot be encrypted, so it is neither sent nor taken."
         case .fileUnreadable(let how): "The file cannot be read: \(how)."
+        }
+    }
+
+    private static func refusal(_ status: Int) -> String {
+        switch status {
+        case 401, 403: "The server does not take this token (status \(status))"
+        case 404: "The server has no such room, or does not speak LiveKit's protocol (status 404)"
+        case 429, 503: "The server takes nobody more at the moment (status \(status))"
+        default: "The server refused to let us in (status \(status))"
         }
     }
 }

@@ -53,7 +53,8 @@ extension Room {
             guard let message = try? LiveKitSignalResponse(serializedBytes: bytes).message else { return }
             machine.receive(message, at: now)
         case .closed(.invalidURL): machine.signalLost(.invalidURL(url), at: now)
-        case .closed(.refused(let status)): machine.signalLost(.refused(status: status), at: now)
+        case .closed(.refused(let status, let message)):
+            machine.signalLost(.refused(status: status, message: message), at: now)
         case .closed(.lost(let how)): machine.signalLost(.unreachable(how), at: now)
         }
         await apply()

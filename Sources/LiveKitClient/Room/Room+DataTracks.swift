@@ -33,7 +33,8 @@ extension Room {
     ///
     /// - Parameter bufferSize: so many frames wait for a reader; then the oldest one goes.
     /// - Throws: `dataTrackEnded` when it is not published any more, `dataTrackEncrypted` when it cannot be read here,
-    ///   `requestRefused` when its publisher does not let us have it, `timedOut` when the server does not answer.
+    ///   `requestRefused` when its publisher does not let us have it, `timedOut` when the server does not answer,
+    ///   `notConnected` outside of a room, `notEncryptable` where what is not encrypted is not taken.
     public func subscribe(
         to track: RemoteDataTrack, bufferSize: Int = 16
     ) async throws(RoomError) -> AsyncStream<DataTrackFrame> {

@@ -99,7 +99,8 @@ public actor Room {
 
     /// What happens, in order, from now on; each access is a stream of its own, and the first one has what came before
     /// it: of messages the last MiB. It ends when the room is left for good, and by `disconnect()` also where it was
-    /// never joined.
+    /// never joined. A room may be joined again afterwards: what happens then is told to streams that are asked for
+    /// once `connect` has been called.
     ///
     /// No reliable message is lost to a stream that is read slowly: when 4 MiB wait for it, no more are read, and those
     /// who send them wait. So whoever reads no more lets go of the stream: one that is kept and not read holds up all
@@ -199,7 +200,9 @@ public actor Room {
 
     func perform(_ output: RoomClientMachine.Output) async {
         switch output {
-        case .openSignal(let path): openSignal(path)
+        case .openSignal(let path):
+            broadcast.begin()
+            openSignal(path)
         case .closeSignal: closeSignal()
         case .send(let message):
             let request = LiveKitSignalRequest.with { $0.message = message }

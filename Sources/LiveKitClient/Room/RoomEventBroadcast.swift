@@ -14,6 +14,8 @@ final class RoomEventBroadcast: Sendable {
         var backlog: RoomEventBacklog
         /// They wait for the next event, so that the backlog is empty.
         var waiters: [Waiter] = []
+        /// No event follows those that wait: the room was left, whatever it has become since.
+        var isOver = false
     }
 
     private struct State {
@@ -32,13 +34,14 @@ final class RoomEventBroadcast: Sendable {
         var inStreams = 0
 
         /// What the slowest listener has not taken, or the readers of streams.
-        var untaken: Int { listeners.reduce(inStreams) { max($0, $1.backlog.reliableCost) } }
+        var untaken: Int { listeners.reduce(inStreams) { $1.isOver ? $0 : max($0, $1.backlog.reliableCost) } }
 
         /// Whether enough is free: half of it, or each message that is taken would wake them. Of streams an eighth is
         /// enough, for what waits may be one reader's who waits for another.
         private var hasRoomAgain: Bool {
             let limit = RoomEventBroadcast.reliableLimit
-            return inStreams <= limit - limit / 8 && listeners.allSatisfy { $0.backlog.reliableCost <= limit / 2 }
+            return inStreams <= limit - limit / 8
+                && listeners.allSatisfy { $0.isOver || $0.backlog.reliableCost <= limit / 2 }
         }
 
         /// Those who may go on.
@@ -64,7 +67,7 @@ final class RoomEventBroadcast: Sendable {
             backlog.reliableLimit = .max
             if isFirst { state.early = nil }
             state.lastListener += 1
-            state.listeners.append(Listener(id: state.lastListener, backlog: backlog))
+            state.listeners.append(Listener(id: state.lastListener, backlog: backlog, isOver: state.isFinished))
             return state.lastListener
         }
         let listener = RoomEventListener(id, of: self)
@@ -81,7 +84,7 @@ final class RoomEventBroadcast: Sendable {
             guard !state.isFinished else { return [] }
             state.early?.append(event)
             var waiters: [Waiter] = []
-            for place in state.listeners.indices {
+            for place in state.listeners.indices where !state.listeners[place].isOver {
                 if state.listeners[place].waiters.isEmpty {
                     state.listeners[place].backlog.append(event)
                 } else {
@@ -135,11 +138,23 @@ final class RoomEventBroadcast: Sendable {
         let (waiters, readers) = state.withLock { state -> ([Waiter], [Reader]) in
             state.isFinished = true
             let waiters = state.listeners.flatMap(\.waiters)
-            for place in state.listeners.indices { state.listeners[place].waiters = [] }
+            for place in state.listeners.indices {
+                state.listeners[place].waiters = []
+                state.listeners[place].isOver = true
+            }
             return (waiters, state.takeReaders())
         }
         for waiter in waiters { waiter.resume(returning: nil) }
         for reader in readers { reader.resume() }
+    }
+
+    /// The room is joined anew: events come again, for streams that are asked for from now on.
+    func begin() {
+        state.withLock { state in
+            guard state.isFinished else { return }
+            state.isFinished = false
+            state.early = RoomEventBacklog(reliableLimit: RoomEventBacklog.messageLimit)
+        }
     }
 
     // MARK: From the listeners
@@ -154,7 +169,7 @@ final class RoomEventBroadcast: Sendable {
             let step = state.withLock { state -> Step in
                 guard let place = state.place(of: id) else { return .goOn(nil, []) }
                 if let event = state.listeners[place].backlog.popFirst() { return .goOn(event, state.takeReaders()) }
-                if state.isFinished { return .goOn(nil, []) }
+                if state.listeners[place].isOver { return .goOn(nil, []) }
                 state.listeners[place].waiters.append(continuation)
                 return .wait
             }

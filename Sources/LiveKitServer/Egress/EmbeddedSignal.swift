@@ -145,7 +145,8 @@ struct EmbeddedParticipants: Sendable {
                     try await worker.join(
                         arrival, room: RoomConfiguration(name: room), mayCreate: false, link: link)
                 } catch {
-                    tell(.closed(.refused(status: HTTPRefusal(error).status)))
+                    let refusal = HTTPRefusal(error)
+                    tell(.closed(.refused(status: refusal.status, message: refusal.text)))
                 }
             }
             return channel

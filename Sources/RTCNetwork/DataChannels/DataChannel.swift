@@ -109,7 +109,8 @@ public final class DataChannel: Sendable {
     /// nor for the connection's thread.
     ///
     /// - Throws: `.notOpen` unless the channel is open, `.messageTooLarge` beyond what the peer takes, `.bufferFull`
-    ///   when too much waits already: then wait with `waitForBufferedAmountLow`. Nothing is sent in these cases.
+    ///   when too much waits already: then wait with `waitForBufferedAmountLow`. `.unknownChannel` and
+    ///   `.connectionClosed` once the channel or the connection is over. Nothing is sent in these cases.
     public func send(_ text: String) async throws(DataChannelError) { try await send(.text(text)) }
 
     /// Queues bytes, as above.

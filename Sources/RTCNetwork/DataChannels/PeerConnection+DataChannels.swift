@@ -7,6 +7,8 @@ extension PeerConnection {
     /// - Parameters:
     ///   - label: what the peer sees it as; need not be unique, at most 65,535 bytes.
     ///   - options: order, reliability, protocol; `negotiated` with an `id` when both applications make it themselves.
+    /// - Throws: `.conflictingReliability`, `.labelTooLong`, `.protocolTooLong` and `.invalidID` for what cannot be,
+    ///   `.idInUse` and `.noStreamLeft` for what is not free, `.connectionClosed` at the end.
     public func createDataChannel(
         _ label: String, _ options: DataChannelInit = DataChannelInit()
     ) throws(DataChannelError) -> DataChannel {

@@ -126,7 +126,8 @@ extension PeerConnection {
         machine.sendingFormat(of: transceiver.id)
     }
 
-    /// Asks the peer for a key frame (RTCP PLI), at most once every half second.
+    /// Asks the peer for a key frame (RTCP PLI, or FIR where only that was agreed on), at most every 300 ms: what is
+    /// asked for in between waits for its time. Before the peer sends anything there is nothing to ask of.
     public func requestKeyFrame(on transceiver: RTPTransceiver) {
         machine.requestKeyFrame(on: transceiver.id, at: NetworkLoop.now)
         flush()

@@ -19,8 +19,8 @@ internal import Synchronization
 /// // Send `offer` to the peer by your own signaling. Hand in what comes back:
 /// try await connection.setRemoteDescription(answer)
 /// try await connection.addICECandidate(candidate)
-/// for await event in connection.events { … }                   // send each `.iceCandidate` to the peer
-/// try await video.sender.send(frame)                           // once `connectionState` is `.connected`
+/// try await video.sender.send(frame)                           // nothing happens until it is `.connected`
+/// for await event in connection.events { … }                   // until the end; each `.iceCandidate` is for the peer
 /// ```
 /// Who answers calls `setRemoteDescription(offer)`, `addTrack` for what it wants to send, and then
 /// `setLocalDescription()`, which makes the answer.

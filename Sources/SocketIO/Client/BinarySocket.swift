@@ -36,8 +36,8 @@ package final class BinarySocket: Sendable {
     package enum Failure: Error, Sendable, Hashable {
         /// The URL is not one of a server.
         case invalidURL
-        /// The server answered the request for the WebSocket with this status.
-        case refused(status: Int)
+        /// The server answered the request for the WebSocket with this status, and these words of plain text, if any.
+        case refused(status: Int, message: String = "")
         /// It could not be made, or is lost; a part of a sentence: what the server gave as its reason, if it gave one.
         case lost(String)
     }
@@ -73,7 +73,8 @@ package final class BinarySocket: Sendable {
                 case .packet(.binary(let bytes)): report(.message(Array(bytes)))
                 // A text: nothing of a protocol of binary messages.
                 case .packet: break
-                case .closed(.refused(let status, _), _): report(.closed(.refused(status: status)))
+                case .closed(.refused(let status, _), let words):
+                    report(.closed(.refused(status: status, message: words)))
                 case .closed(.serverClosed, let words) where !words.isEmpty: report(.closed(.lost(words)))
                 case .closed(let reason, _): report(.closed(.lost(reason.words)))
                 }

@@ -7,7 +7,7 @@ final class WebSocketClient: @unchecked Sendable {
     enum Fact {
         case connected
         case packet(EngineIOPacket)
-        /// With the reason that the server gave with its goodbye, if any.
+        /// With the reason that the server gave with its goodbye, or with its refusal as plain text, if any.
         case closed(EngineIOClientCloseReason, saying: String = "")
     }
 
@@ -34,7 +34,11 @@ final class WebSocketClient: @unchecked Sendable {
                     try channel.pipeline.syncOperations.addHandler(
                         WebSocketClientHandler(endpoint: endpoint, limit: limit, report: report))
                     report(.connected)
-                case .refused(let head, let body): report(.closed(.refusal(Int(head.status.code), body)))
+                case .refused(let head, let body):
+                    // What a proxy has to say comes as a page.
+                    let isText = head.headers.first(name: "content-type")?.hasPrefix("text/plain") == true
+                    let words = isText ? EngineIOClientCloseReason.oneLine(String(decoding: body, as: UTF8.self)) : ""
+                    report(.closed(.refusal(Int(head.status.code), body), saying: words))
                 case .failed(let reason): report(.closed(reason))
                 }
             }

@@ -65,8 +65,11 @@ struct AdminOptions: ParsableArguments {
     private func open(_ folder: String, at now: Timestamp) throws -> SQLiteChatDatabase {
         let path = URL(filePath: folder, directoryHint: .isDirectory).appending(path: "chat.sqlite").path
         // A slip in the name is not to make another chat.
-        guard FileManager.default.fileExists(atPath: path) else {
-            throw CommandError("There is no chat in \(folder).")
+        guard access(path, F_OK) == 0 else {
+            throw CommandError(
+                errno == ENOENT
+                    ? "There is no chat in \(folder)."
+                    : "\(path) cannot be looked at by user \(geteuid()): \(String(cString: strerror(errno))).")
         }
         return try SQLiteChatDatabase(path: path, at: now, migrates: migrate)
     }

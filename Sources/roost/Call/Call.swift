@@ -16,7 +16,7 @@ struct Call: AsyncParsableCommand {
             A caller calls as soon as a callee is in the room; a callee answers. Somebody who leaves before the call \
             has begun is waited for. The call ends when the other side leaves, after --duration, or with Ctrl-C.
 
-            The status is 0 after a call, 1 when there was none or it was lost, 64 when the command line is wrong, and \
+            The status is 0 after a call, 1 when there was none or it was lost, 64 when the command line is not understood, and \
             130 when Ctrl-C came before the call.
 
             What is recorded is one file of picture and sound: H.264 in MP4 or VP8 in WebM, with Opus; sound alone in \

@@ -61,6 +61,10 @@ struct RoomOptions: ParsableArguments {
         guard duration.map({ $0.duration > .zero }) ?? true else {
             throw ValidationError("--duration takes a time of more than nothing, such as 10s.")
         }
+        guard !relayOnly || iceServer.contains(where: { $0.hasPrefix("turn") }) else {
+            throw ValidationError(
+                "--relay-only needs a TURN server: --ice-server turn:…, with --ice-user and --ice-credential.")
+        }
     }
 
     /// How media travels.

@@ -23,7 +23,7 @@ struct Join: AsyncParsableCommand {
             leave. docs/operations/joining.md has their fields.
 
             The status is 0 after a room that we have left, 1 when it was not joined or was lost or a recording could \
-            not be written, 64 when the command line is wrong, and 130 when Ctrl-C came before we were in.
+            not be written, 64 when the command line is not understood, and 130 when Ctrl-C came before we were in.
 
             Examples:
               roost join --livekit-dev --room standup --as bot --publish Media/webRtcTestVideo.mp4

@@ -16,9 +16,19 @@ struct JoinCommand: Decodable {
         case leave
     }
 
+    /// One identity, or a list of them.
+    struct Recipients: Decodable {
+        let identities: [String]
+
+        init(from decoder: any Decoder) throws {
+            let value = try decoder.singleValueContainer()
+            identities = try (try? value.decode(String.self)).map { [$0] } ?? value.decode([String].self)
+        }
+    }
+
     var `do`: Action
     var text: String?
-    var to: [String]?
+    var to: Recipients?
     var reliable: Bool?
     var topic: String?
     var method: String?
@@ -48,7 +58,10 @@ extension JoinRunner {
         do {
             command = try JSONDecoder().decode(JoinCommand.self, from: Data(line.utf8))
         } catch {
-            output.say("command_refused", "This is no command: \(line)", ["line": .text(line)])
+            let reason = JoinCommand.reason(error)
+            output.say(
+                "command_refused", "This is no command, for \(reason): \(line)",
+                ["line": .text(line), "reason": .text(reason)])
             return true
         }
         if command.do == .leave { return false }
@@ -81,8 +94,8 @@ extension JoinRunner {
         switch command.do {
         case .data:
             try await room.publish(
-                data: Array((command.text ?? "").utf8), isReliable: command.reliable ?? true,
-                to: (command.to ?? []).map { ParticipantIdentity($0) }, topic: command.topic)
+                data: Array(try command.needed(\.text, "text").utf8), isReliable: command.reliable ?? true,
+                to: command.recipients, topic: command.topic)
         case .rpc: try await call(command)
         case .register: await register(try command.needed(\.method, "method"))
         case .answer: try answer(command)
@@ -125,7 +138,10 @@ extension JoinRunner {
 
     private func call(_ command: JoinCommand) async throws {
         let method = try command.needed(\.method, "method")
-        guard let who = command.to?.first else { throw CommandError("\"to\" is missing") }
+        let recipients = try command.needed(\.to, "to").identities
+        guard let who = recipients.first, recipients.count == 1 else {
+            throw CommandError("\"to\" is to name one participant")
+        }
         do throws(RPCError) {
             let answer = try await room.performRPC(
                 method, payload: command.payload ?? "", of: ParticipantIdentity(who),
@@ -198,6 +214,21 @@ extension JoinRunner {
 }
 
 extension JoinCommand {
+    /// Whom it is for; nobody stands for everybody.
+    var recipients: [ParticipantIdentity] { (to?.identities ?? []).map { ParticipantIdentity($0) } }
+
+    /// Why a line could not be read; a part of a sentence.
+    static func reason(_ error: any Error) -> String {
+        switch error as? DecodingError {
+        case .keyNotFound(let key, _)?: return "\"\(key.stringValue)\" is missing"
+        case .typeMismatch(_, let context)?, .valueNotFound(_, let context)?, .dataCorrupted(let context)?:
+            guard let key = context.codingPath.first?.stringValue else { return "it is no object of JSON" }
+            return key == "do" ? "what it says to \"do\" is none" : "\"\(key)\" is not what it can be"
+        case nil: return "it is no object of JSON"
+        @unknown default: return "it cannot be read"
+        }
+    }
+
     func needed<Value>(_ field: KeyPath<JoinCommand, Value?>, _ name: String) throws -> Value {
         guard let value = self[keyPath: field] else { throw CommandError("\"\(name)\" is missing") }
         return value

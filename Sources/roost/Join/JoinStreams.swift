@@ -7,7 +7,7 @@ extension JoinRunner {
     func sendText(_ command: JoinCommand) async throws {
         var options = StreamTextOptions(topic: command.topic ?? "")
         options.attributes = command.attributes ?? [:]
-        options.destinationIdentities = (command.to ?? []).map { ParticipantIdentity($0) }
+        options.destinationIdentities = command.recipients
         let text = try command.needed(\.text, "text")
         let info = try await room.sendText(text, options: options)
         output.say("stream_sent", "A text is sent.", ["id": .text(info.id), "topic": .text(info.topic)])
@@ -16,7 +16,7 @@ extension JoinRunner {
     func sendFile(_ command: JoinCommand) async throws {
         var options = StreamByteOptions(topic: command.topic ?? "")
         options.attributes = command.attributes ?? [:]
-        options.destinationIdentities = (command.to ?? []).map { ParticipantIdentity($0) }
+        options.destinationIdentities = command.recipients
         options.name = command.name
         options.mimeType = command.type
         let info = try await room.sendFile(at: try command.needed(\.file, "file"), options: options)

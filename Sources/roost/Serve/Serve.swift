@@ -177,7 +177,7 @@ struct Serve: AsyncParsableCommand {
         }
         let served: ServedChat?
         do {
-            served = try await ServedChat.start(
+            served = try await ServedChat.open(
                 chat, mail, push: try push.configuration(), files: files, nodes: nodes,
                 origins: allowOrigin, isSecure: tlsCertificate != nil, rooms: sfu.map(CallsInRooms.init),
                 logger: logger)
@@ -194,9 +194,10 @@ struct Serve: AsyncParsableCommand {
         let rooms = CallRoomServer(server: server)
         let pagePort: Int
         let signaling: Int
+        let sample: SampleWorkspace?
         do {
             pagePort = try await bind(server, port, "--port")
-            served?.listens(on: pagePort, isSecure: tlsCertificate != nil)
+            served?.listens(on: url("http", pagePort))
             let isSame = signalingPort == port && port != 0
             signaling = isSame ? pagePort : try await bind(server, signalingPort, "--signaling-port")
             if let livekit = sfu, livekit.servesOthers {
@@ -206,6 +207,8 @@ struct Serve: AsyncParsableCommand {
                     livekit.port = try await bind(server, self.livekit.livekitPort, "--livekit-port")
                 }
             }
+            // Not before: whoever finds a port taken has ended nobody's calls, and made nothing.
+            sample = try await served?.begin(makesSample: chat.sample)
         } catch {
             _ = await isDone(within: Self.lastPatience) { [served] in await served?.stop() }
             await sfu?.stop()
@@ -218,7 +221,7 @@ struct Serve: AsyncParsableCommand {
         await echoPeer?.start()
         announce(
             page: pagePort, signaling: signaling, hasPage: page != nil, hasEchoPeer: echoPeer != nil,
-            iceServers: iceServers, livekit: sfu, chat: served)
+            iceServers: iceServers, livekit: sfu, hasChat: served != nil, sample: sample)
         let watch = server.certificate.map { CertificateWatch($0, relay: relay?.service, logger: logger) }
         let watching = watch.map { watch in Task { await watch.run(whenAsked: renewals) } }
         for await _ in interrupts { break }
@@ -343,7 +346,7 @@ struct Serve: AsyncParsableCommand {
 
     private func announce(
         page: Int, signaling: Int, hasPage: Bool, hasEchoPeer: Bool, iceServers: ICEServers, livekit: LiveKitService?,
-        chat: ServedChat?
+        hasChat: Bool, sample: SampleWorkspace?
     ) {
         if json {
             var fields: [String: JSONField] = [
@@ -361,18 +364,17 @@ struct Serve: AsyncParsableCommand {
                 case .cluster(_, let url): fields["livekit_url"] = .text(url)
                 }
             }
-            for person in chat?.sample?.people ?? [] { fields["sample_\(person.username)"] = .text(person.password) }
+            for person in sample?.people ?? [] { fields["sample_\(person.username)"] = .text(person.password) }
             Console.say(JSONField.object(fields).json)
         } else {
-            let scheme = tlsCertificate == nil ? "http" : "https"
             var lines = ["Roost is serving."]
             lines.append(
                 hasPage
-                    ? "  Open       \(scheme)://localhost:\(page)"
+                    ? "  Open       \(url("http", page))"
                     : "  The web page's files were not found (--web names their folder); there is signaling only.")
             lines.append(
-                "  Signaling  \(scheme)://localhost:\(signaling)  (Socket.IO; also under /socket.io on port \(page))")
-            lines.append("  Watch      \(scheme)://localhost:\(page)/health and /metrics")
+                "  Signaling  \(url("http", signaling))  (Socket.IO; also under /socket.io on port \(page))")
+            lines.append("  Watch      \(url("http", page))/health and /metrics")
             switch iceServers {
             case .none: break
             case .ours(let relay): lines.append("  Relay      " + text(relay))
@@ -382,12 +384,12 @@ struct Serve: AsyncParsableCommand {
             if let livekit {
                 if livekit.pageKey != nil, hasPage {
                     lines.append(
-                        "  Rooms      \(scheme)://localhost:\(page)/rooms.html  (for whoever reaches this page)")
+                        "  Rooms      \(url("http", page))/rooms.html  (for whoever reaches this page)")
                 }
                 if livekit.servesOthers { lines.append("  LiveKit    " + text(livekit, page: page)) }
                 lines.append("  Media      " + mediaText(livekit))
             }
-            if let chat { lines += text(chat, page: page) }
+            if hasChat { lines += text(ofChat: sample, page: page) }
             if hasEchoPeer {
                 lines.append("An echo peer waits in room \(echoRoom): call it as caller to try everything alone.")
             }
@@ -400,22 +402,36 @@ struct Serve: AsyncParsableCommand {
         }
     }
 
-    private func text(_ chat: ServedChat, page: Int) -> [String] {
-        let scheme = tlsCertificate == nil ? "http" : "https"
-        let address = "\(scheme)://localhost:\(page)\(ChatServer.path)/…"
+    /// Where this server is reached from this machine.
+    ///
+    /// - Parameter scheme: without TLS.
+    private func url(_ scheme: String, _ port: Int) -> String {
+        let address = IPAddress(host)
+        let name =
+            switch address {
+            case let ip? where ip.isUnspecified || ["127.0.0.1", "::1"].contains(host): "localhost"
+            case let ip? where ip.isIPv6: "[\(host)]"
+            default: host
+            }
+        return "\(scheme)\(tlsCertificate == nil ? "" : "s")://\(name):\(port)"
+    }
+
+    private func text(ofChat sample: SampleWorkspace?, page: Int) -> [String] {
+        let address = "\(url("http", page))\(ChatServer.path)/…"
         var lines = ["  Chat       \(address)  (docs/openapi.yaml describes it)"]
-        if let sample = chat.sample {
+        if let sample {
             lines.append("A sample workspace was made. These two can log in; it is said this once:")
             for person in sample.people { lines.append("  \(person.username)  password \(person.password)") }
         } else if self.chat.sample {
-            lines.append("No sample workspace was made: there are accounts already.")
+            lines.append(
+                "No sample workspace was made: there are accounts already. `roost admin users list` names them,")
+            lines.append("and `roost admin users reset-password NAME` lets somebody in who has lost the password.")
         }
         return lines
     }
 
     private func text(_ livekit: LiveKitService, page: Int) -> String {
-        let scheme = tlsCertificate == nil ? "ws" : "wss"
-        return "\(scheme)://localhost:\(livekit.port ?? page)  (`roost token create` makes tokens)"
+        "\(url("ws", livekit.port ?? page))  (`roost token create` makes tokens)"
     }
 
     private func mediaText(_ livekit: LiveKitService) -> String {

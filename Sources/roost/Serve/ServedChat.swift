@@ -9,14 +9,16 @@ internal import Logging
 /// The chat of `roost serve`: its folder, its database, its server.
 struct ServedChat: Sendable {
     let server: ChatServer
+    private let service: ChatService
     private let mailer: any Mailer
     private let hasPublicURL: Bool
     private let closeDatabase: @Sendable () async -> Void
-    /// Made just now: what is to be told once.
-    let sample: SampleWorkspace?
 
+    /// Opens it: requests can be answered, and nothing of what the folder or the database had has changed but for the
+    /// tables that it lacked.
+    ///
     /// - Throws: `CommandError` where the folder or the database is of no use.
-    static func start(
+    static func open(
         _ options: ChatOptions, _ mail: MailOptions, push: APNsConfiguration?, files: FileOptions, nodes: NodeOptions,
         origins: [String], isSecure: Bool, rooms: CallsInRooms?, logger: Logger
     ) async throws -> ServedChat? {
@@ -35,6 +37,10 @@ struct ServedChat: Sendable {
                     : "The folder \(folder) cannot be made: \(error.localizedDescription)")
         }
         let mailer = try mail.mailer(now: now, logger: logger)
+        // A folder beside a database of several servers may be all of theirs.
+        let lock = options.database == nil ? try FolderLock.take(folder) : nil
+        var isOpen = false
+        defer { if !isOpen { lock?.release() } }
         do {
             let path = URL(filePath: folder, directoryHint: .isDirectory).appending(path: "chat.sqlite").path
             let database: any ChatDatabase
@@ -44,7 +50,13 @@ struct ServedChat: Sendable {
                 (database, closeDatabase) = (postgres, { await postgres.close() })
             } else {
                 let file = try SQLiteChatDatabase(path: path, at: now())
-                (database, closeDatabase) = (file, { try? file.close() })
+                (database, closeDatabase) = (
+                    file,
+                    {
+                        try? file.close()
+                        lock?.release()
+                    }
+                )
             }
             var configuration = ChatServerConfiguration()
             configuration.isRegistrationOpen = options.registration
@@ -64,12 +76,12 @@ struct ServedChat: Sendable {
             configuration.nodes = try await nodes.configuration(logger: logger)
             let service = ChatService(
                 database: database, limits: configuration.limits, lifetimes: configuration.lifetimes, now: now)
-            let sample = options.sample ? try await SampleWorkspace.make(in: service) : nil
             let server = try await ChatServer(
                 configuration, service: service, mailer: mailer, rooms: rooms, logger: logger)
+            isOpen = true
             return ServedChat(
-                server: server, mailer: mailer, hasPublicURL: options.publicURL != nil,
-                closeDatabase: closeDatabase, sample: sample)
+                server: server, service: service, mailer: mailer, hasPublicURL: options.publicURL != nil,
+                closeDatabase: closeDatabase)
         } catch let error as CommandError {
             throw error
         } catch {
@@ -77,9 +89,20 @@ struct ServedChat: Sendable {
         }
     }
 
-    /// The server listens: links lead to this port of this machine, unless something else was asked for.
-    func listens(on port: Int, isSecure: Bool) {
-        if !hasPublicURL { server.isReached(by: "\(isSecure ? "https" : "http")://localhost:\(port)") }
+    /// The server listens here: links lead there, unless something else was asked for.
+    func listens(on url: String) { if !hasPublicURL { server.isReached(by: url) } }
+
+    /// The server has all its ports: calls of an earlier process end, and others hear that there is one more server.
+    ///
+    /// - Returns: what is to be told once, of a sample that was asked for and made.
+    /// - Throws: `CommandError` where the database is of no use.
+    func begin(makesSample: Bool) async throws -> SampleWorkspace? {
+        do {
+            try await server.start()
+            return makesSample ? try await SampleWorkspace.make(in: service) : nil
+        } catch {
+            throw CommandError("The chat cannot be served: \(error)")
+        }
     }
 
     /// Says goodbye to who is connected.

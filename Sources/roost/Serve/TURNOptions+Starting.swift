@@ -1,4 +1,5 @@
 internal import Foundation
+internal import RTCNetwork
 internal import RTCSecurity
 internal import RTCWire
 internal import TURNServer
@@ -44,6 +45,10 @@ extension TURNOptions {
             return CallRelay(service: service, ports: ports, secret: secret, host: turnHost, announced: announced)
         } catch let error as CommandError {
             throw error
+        } catch TURNServiceError.port(let address, let error) where error.code == EADDRINUSE {
+            let option = address.port == UInt16(turnPort) ? "--turn-port" : "--turn-tls-port"
+            throw CommandError(
+                "Port \(address.port) on \(address.ip) is taken by another program. \(option) takes another one.")
         } catch {
             throw CommandError("\(error)")
         }

@@ -12,7 +12,7 @@
                 its own. Callers may come, go and change what they send. It ends after --duration or with Ctrl-C.
 
                 The status is 0 if something was received, 1 if nothing was, or if the server, a recording or the reader \
-                of the output was lost, 64 when the command line is wrong, and 130 when Ctrl-C came before anything.
+                of the output was lost, 64 when the command line is not understood, and 130 when Ctrl-C came before anything.
 
                 Examples:
                   roost watch --room 1 --as Watcher --record calls/
