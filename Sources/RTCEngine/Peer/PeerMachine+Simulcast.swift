@@ -91,7 +91,7 @@ extension PeerMachine {
                     Sender(stream: SendStream(configuration: configuration, clock: clock, random: random.split())))
                 continue
             }
-            // A packetizer begins anew with another name, which the receiver follows at a key frame alone.
+            // Another name is another layer, which the receiver follows at a key frame alone.
             let mustBeginAnew = sender.phase == .held || sender.stream.configuration.rid != configuration.rid
             let isOtherCodec = sender.stream.reconfigure(configuration, random: random.split())
             if isOtherCodec || mustBeginAnew { sender.beginAnew() }

@@ -155,8 +155,10 @@ extension PeerMachine {
 
     private mutating func pathFound(at now: Instant) {
         counters.selectedPairChanges += 1
-        if counters.selectedPairChanges > 1 { congestion.pathChanged(at: now) }
         if let route = ice.route {
+            // A restart that comes out at the same addresses has found the same way, and what it carries is known.
+            if let measuredRoute, measuredRoute != route { congestion.pathChanged(at: now) }
+            measuredRoute = route
             relays.use(route.remote, from: route.base, at: now)
             for datagram in secure.takeUnsent() { transmit(datagram, from: route.base, to: route.remote, at: now) }
         }

@@ -74,6 +74,9 @@ public struct PeerMachine: ~Copyable {
     /// Names of servers are being looked up.
     var awaitsServers = false
 
+    /// The way that the bandwidth is estimated of.
+    var measuredRoute: ICERoute?
+
     var events = FIFO<PeerEvent>()
     var negotiationNotice = NegotiationNotice.settled
 

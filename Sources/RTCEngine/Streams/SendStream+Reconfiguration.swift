@@ -17,19 +17,21 @@ extension SendStream {
         if next.telephoneEventType == nil { tones = ToneSender() }
         if old.extensions.dependencyDescriptor == nil { dependencies.forget() }
         if old.mid != next.mid { midPacketsLeft = next.mid == nil ? 0 : Self.midPacketCount }
-        let looksDifferent =
+        let isOtherStream =
             old.format != next.format || old.payloadType != next.payloadType || old.mid != next.mid
             || old.rid != next.rid
-            || old.extensions != next.extensions || old.maximumPacketSize != next.maximumPacketSize
-        if looksDifferent {
-            // A packetizer's only memory is the picture number, which RFC 7741 §4.2 lets jump at a key frame alone.
+        if isOtherStream || old.extensions != next.extensions || old.maximumPacketSize != next.maximumPacketSize {
+            // RFC 7741 §4.2, RFC 9628 §4.2: the picture number runs on, for the receiver knows by it which picture one
+            // refers to. A packetizer has no other memory.
+            let pictureID = old.format == next.format ? packetizer.nextPictureID : nil
             var random = random
             form = Self.form(next)
             headerRoom = Self.headerRoom(next)
-            packetizer = Self.packetizer(next, random: &random)
+            packetizer = Self.packetizer(next, firstPictureID: pictureID, random: &random)
         }
-        // Packets of the old look are of no use under the new parameters.
-        if looksDifferent || old.historyCount != next.historyCount || old.historyDuration != next.historyDuration {
+        // Packets of another payload type are of no use any more. Identifiers of extensions are never given to others
+        // (RFC 8285 §7), so that what is still missed can be repeated as it was.
+        if isOtherStream || old.historyCount != next.historyCount || old.historyDuration != next.historyDuration {
             history = Self.history(next)
         }
         return old.format != next.format && next.format.isVideo

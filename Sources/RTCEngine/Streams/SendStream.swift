@@ -73,14 +73,17 @@ public struct SendStream: Sendable {
         }
     }
 
-    static func packetizer(_ configuration: SendStreamConfiguration, random: inout EngineRandom) -> Packetizer {
+    /// - Parameter firstPictureID: of VP8 and VP9; a random one if it is nil.
+    static func packetizer(
+        _ configuration: SendStreamConfiguration, firstPictureID: UInt16? = nil, random: inout EngineRandom
+    ) -> Packetizer {
         let elements = elements(configuration)
         // Room for the header, the block of extensions padded to words, and the two bytes that RTX adds.
         let extensionSize = elements.isEmpty ? 0 : 4 + (elements.reduce(0) { $0 + 2 + $1.length } + 3) / 4 * 4
         return Packetizer(
             format: configuration.format,
             maximumPayloadSize: configuration.maximumPacketSize - RTPHeader.fixedSize - extensionSize - 2,
-            firstPictureID: UInt16(truncatingIfNeeded: random.next() >> 24))
+            firstPictureID: firstPictureID ?? UInt16(truncatingIfNeeded: random.next() >> 24))
     }
 
     private static func elements(_ configuration: SendStreamConfiguration) -> [(id: UInt8, length: Int)] {

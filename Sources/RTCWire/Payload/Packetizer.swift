@@ -42,6 +42,15 @@ public struct Packetizer: Sendable {
         }
     }
 
+    /// VP8 and VP9: the picture id of the next frame. Nil for the other formats.
+    public var nextPictureID: UInt16? {
+        switch machine {
+        case .vp8(let packetizer): packetizer.pictureID
+        case .vp9(let packetizer): packetizer.pictureID
+        case .h264, .av1, .h265, .whole: nil
+        }
+    }
+
     /// Appends the payloads of `frame` to `list`, in sending order. The caller sets the RTP marker on the last one
     /// (video), and empties the list beforehand when it should hold this frame only. A frame without content (no
     /// bytes, H.264 without a NAL unit, AV1 without a unit) adds nothing.

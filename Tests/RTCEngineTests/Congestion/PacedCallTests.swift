@@ -29,6 +29,33 @@ import Testing
         }
     }
 
+    @Test(arguments: CallSimulation.Side.allCases)
+    func `a restart at the same addresses keeps the estimate, and one at others begins anew`(
+        side: CallSimulation.Side
+    ) throws {
+        var call = CallSimulation()
+        call.begin()
+        call.connects()
+        call.run(for: .seconds(Int64(5)))
+        let (changes, before) = (call[.left].targets.count, try #require(call[.left].targets.last).target.available)
+        let pairs = call[.left].machine.counters.selectedPairChanges
+        #expect(before > .megabits(1))
+        call.offer(side, iceRestart: true)
+        call.run(for: .seconds(Int64(3)))
+        #expect(call[.left].machine.counters.selectedPairChanges > pairs)
+        #expect(call[.left].targets[changes...].allSatisfy { $0.target.available > before * 0.5 })
+
+        let spare = endpoint("192.0.2.77", 4_077)
+        call.tell(.left) { machine, now in
+            machine.interfacesChanged(lost: [CallSimulation.leftBase], found: [spare], at: now)
+        }
+        call.offer(.left, iceRestart: true)
+        call.run(for: .seconds(Int64(3)))
+        #expect(call[.left].machine.selectedPair?.base == spare)
+        #expect(call[.left].targets[changes...].contains { $0.target.available < before * 0.5 })
+        #expect(call.violations == [])
+    }
+
     @Test func `media below the estimate wait no longer than a few milliseconds`() {
         // The line takes 20 ms, no more and no less.
         var call = CallSimulation()

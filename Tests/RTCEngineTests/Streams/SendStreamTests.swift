@@ -119,6 +119,37 @@ import Testing
         #expect(try drain(&queue).allSatisfy { try !descriptor($0).isEmpty })
     }
 
+    /// As after a browser's offer, which names fewer of them than it agrees to in ours.
+    @Test func `when extensions are agreed on later pictures are numbered on, and what is missed is still repeated`()
+        throws
+    {
+        var stream = makeStream()
+        var queue = PacketQueue()
+        stream.send(frame(100, isKeyFrame: true), into: &queue, at: Self.start)
+        let before = drain(&queue)[0]
+        var next = stream.configuration
+        next.extensions.dependencyDescriptor = 10
+        next.extensions.absoluteCaptureTime = 11
+        let needsKeyFrame = stream.reconfigure(next, random: .seeded(2))
+        #expect(!needsKeyFrame)
+        stream.send(frame(100), into: &queue, at: Self.start)
+        let after = drain(&queue)[0]
+        let numbers = try [before, after].map { packet in
+            let bytes = packet.bytes
+            let payload = try header(packet).payload(of: bytes.span.bytes)
+            return try VP8PayloadDescriptor(payload)?.pictureID
+        }
+        #expect(try #require(numbers[1]) == (try #require(numbers[0]) + 1) & 0x7fff)
+
+        stream.receive(nack(try header(before).sequenceNumber), into: &queue, at: Self.start + .milliseconds(50))
+        #expect(queue.count == 1)
+        next.payloadType = 100
+        stream.reconfigure(next, random: .seeded(3))
+        _ = drain(&queue)
+        stream.receive(nack(try header(after).sequenceNumber), into: &queue, at: Self.start + .milliseconds(50))
+        #expect(queue.isEmpty)
+    }
+
     private func descriptor(_ packet: QueuedPacket) throws -> [UInt8] {
         let bytes = packet.bytes
         let range = try header(packet).extensionElement(10, in: bytes.span.bytes)
