@@ -55,7 +55,26 @@ def test_options_win_over_the_environment_and_that_over_the_file(file):
 
 def test_what_the_environment_has_besides_options_is_no_slip_of_the_pen():
     secret = "x" * 40
-    settings(ROOST_LIVEKIT_KEYS=f"name:{secret}", ROOST_S3_ACCESS_KEY="a", ROOST_S3_SECRET_KEY="b", ROOST_SMTP_PASSWORD="c")
+    found = settings(
+        ROOST_LIVEKIT_KEYS=f"name:{secret}", ROOST_S3_ACCESS_KEY="a", ROOST_S3_SECRET_KEY="b", ROOST_SMTP_PASSWORD="")
+    assert {name for name in found if name.startswith("ROOST_")} == {
+        "ROOST_LIVEKIT_KEYS", "ROOST_S3_ACCESS_KEY", "ROOST_S3_SECRET_KEY"}
+    assert found["ROOST_LIVEKIT_KEYS"] == [("(hidden)", "the environment")]
+
+
+@pytest.mark.parametrize(
+    "options, says",
+    [
+        (["--media-port", 5], "--media-port needs --livekit-key, --livekit-dev or --rooms"),
+        (["--livekit-recordings", "/tmp"], "--livekit-recordings needs --livekit-key or --livekit-dev"),
+        (["--livekit-url", "wss://cluster.example"], "--livekit-url needs the cluster's API key"),
+        (["--livekit-dev"], "--livekit-dev needs --host 127.0.0.1"),
+        (["--livekit-key", "name:short"], "secret"),
+    ],
+)
+def test_what_the_server_refuses_is_refused_here_as_well(options, says):
+    for command in ("config", "serve"):
+        fails(command, *options, says=says)
 
 
 def test_a_list_repeats_its_name_and_is_replaced_as_a_whole(file):

@@ -17,17 +17,23 @@ struct Config: ParsableCommand {
     func run() throws {
         if options.contains(where: { ["--help", "-h"].contains($0) }) { throw CleanExit.helpRequest(Self.self) }
         try CommandError.reported {
-            let settings = try Settings(options, environment: ProcessInfo.processInfo.environment)
+            let environment = ProcessInfo.processInfo.environment
+            let settings = try Settings(options, environment: environment)
+            let command: any ParsableCommand
             do {
-                _ = try Roost.parseAsRoot(["serve"] + settings.arguments)
+                command = try Roost.parseAsRoot(["serve"] + settings.arguments)
             } catch {
                 throw CommandError(settings.explained(Roost.message(for: error)), status: 64)
             }
+            if let serve = command as? Serve { try serve.livekit.checked(host: serve.host) }
             for setting in settings.settings {
                 for value in setting.values {
                     Console.say(
                         "\(setting.definition.name) = \(setting.definition.shown(value.text))  (\(value.origin.place))")
                 }
+            }
+            for name in Settings.secrets where !(environment[name] ?? "").isEmpty {
+                Console.say("\(name) = \(SettingDefinition.hidden)  (the environment)")
             }
         }
     }

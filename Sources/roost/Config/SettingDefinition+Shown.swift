@@ -50,5 +50,5 @@ extension SettingDefinition {
         }
     }
 
-    private static let hidden = "(hidden)"
+    static let hidden = "(hidden)"
 }

@@ -35,11 +35,13 @@ struct Settings {
     /// What the command line would be that says all of it.
     let arguments: [String]
 
-    /// What the environment has besides options, or of programs around this one.
+    /// What the environment has besides options, and is not to be printed.
+    static let secrets = ["ROOST_LIVEKIT_KEYS", "ROOST_S3_ACCESS_KEY", "ROOST_S3_SECRET_KEY", "ROOST_SMTP_PASSWORD"]
+
+    /// What it has of programs around this one.
     private static let otherVariables: Set = [
-        "ROOST_SMTP_PASSWORD", "ROOST_LIVEKIT_KEYS", "ROOST_S3_ACCESS_KEY", "ROOST_S3_SECRET_KEY", "ROOST_BIN",
-        "ROOST_EXAMPLES", "ROOST_HOME", "ROOST_LIFELINE", "ROOST_STRICT", "ROOST_SEEDS", "ROOST_ROOM_SEEDS",
-        "ROOST_FIRST_SEED",
+        "ROOST_BIN", "ROOST_EXAMPLES", "ROOST_HOME", "ROOST_LIFELINE", "ROOST_STRICT", "ROOST_SEEDS",
+        "ROOST_ROOM_SEEDS", "ROOST_FIRST_SEED",
     ]
 
     /// - Parameters:
@@ -172,7 +174,7 @@ struct Settings {
     private static func checkNames(of environment: [String: String], _ definitions: [SettingDefinition]) throws {
         let known = Set(definitions.map(\.variable))
         for name in environment.keys.sorted() where name.hasPrefix("ROOST_") && name.utf8.count >= 12 {
-            guard !known.contains(name), !otherVariables.contains(name) else { continue }
+            guard !known.contains(name), !secrets.contains(name), !otherVariables.contains(name) else { continue }
             guard let near = nearest(to: name, Array(known)), near.distance <= 2 else { continue }
             throw CommandError(
                 "The environment has \(name), which is no setting; \(near.name) is one.", status: 64)

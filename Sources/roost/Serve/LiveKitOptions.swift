@@ -167,27 +167,33 @@ struct LiveKitOptions: ParsableArguments {
         }
     }
 
+    /// The API keys, where options and environment go together.
+    ///
+    /// - Throws: `CommandError` where they do not.
+    @discardableResult
+    func checked(host: String) throws -> [APIKey] {
+        let keys = try apiKeys(host: host)
+        guard keys.isEmpty else { return keys }
+        if clusterURL != nil {
+            throw CommandError("--livekit-url needs the cluster's API key: --livekit-key or --livekit-dev.")
+        }
+        if let option = optionForOthers { throw CommandError("\(option) needs --livekit-key or --livekit-dev.") }
+        if !rooms, let option = optionForMedia {
+            throw CommandError("\(option) needs --livekit-key, --livekit-dev or --rooms.")
+        }
+        return []
+    }
+
     /// Starts it, if there is a key or the page is to have rooms.
     ///
     /// - Parameter heard: told of what happens in rooms; not to block.
     func start(
         host: String, iceServers: ICEServers, heard: (@Sendable (LiveKitWebhookEvent) -> Void)?, logger: Logger
     ) async throws -> LiveKitService? {
-        var keys = try apiKeys(host: host)
+        var keys = try checked(host: host)
         let servesOthers = !keys.isEmpty
-        if !servesOthers, clusterURL != nil {
-            throw CommandError("--livekit-url needs the cluster's API key: --livekit-key or --livekit-dev.")
-        }
-        if !servesOthers, let option = optionForOthers {
-            throw CommandError("\(option) needs --livekit-key or --livekit-dev.")
-        }
         if !servesOthers, rooms { keys = [try Self.keyOfThePage()] }
-        guard let first = keys.first else {
-            if let option = optionForMedia {
-                throw CommandError("\(option) needs --livekit-key, --livekit-dev or --rooms.")
-            }
-            return nil
-        }
+        guard let first = keys.first else { return nil }
         if let clusterURL {
             return try await startCluster(clusterURL, keys: keys, signingKey: first, heard: heard, logger: logger)
         }
