@@ -149,6 +149,29 @@ def test_roost_restarts_ice_in_mid_call(other, peers, namespace, roost_server):
         evidence.check()
 
 
+PICTURES = """
+async () => {
+    const report = await globalThis.roost.call.connection.getStats();
+    const video = [...report.values()].find(({type, kind}) => type === 'inbound-rtp' && kind === 'video');
+    return {decoded: video?.framesDecoded ?? 0, freezes: video?.freezeCount ?? 0};
+}
+"""
+
+
+def test_pictures_go_on_when_roost_offers_more_than_the_browser_did(peers):
+    """A browser's offer names fewer header extensions than it agrees to in ours, so that they change in mid-call."""
+    def restarted(browser, roost):
+        browser.wait_ice_restarted(side="remote")
+        before = browser.page.evaluate(PICTURES)["decoded"]
+        wait_until(lambda: browser.page.evaluate(PICTURES)["decoded"] > before + 60, "pictures go on")
+        assert browser.page.evaluate(PICTURES)["freezes"] == 0
+
+    result = hold_call(
+        peers("chromium", "caller", "VP8"), peers("roost", "callee", "VP8", restart_ice="2s"), during=restarted)
+    for evidence in (result.caller, result.callee):
+        evidence.check()
+
+
 def test_the_page_reaches_somebody_whose_name_it_shows_in_another_form(peers):
     """Two spaces, one that does not break, a mark of direction, more code points than letters: a room takes it all."""
     name = "Ann  Lee\u00a0\u200e" + "e\u0301" * 40
