@@ -137,7 +137,7 @@ import Testing
         let numbers = try [before, after].map { packet in
             let bytes = packet.bytes
             let payload = try header(packet).payload(of: bytes.span.bytes)
-            return try VP8PayloadDescriptor(payload)?.pictureID
+            return VP8PayloadDescriptor(payload)?.pictureID
         }
         #expect(try #require(numbers[1]) == (try #require(numbers[0]) + 1) & 0x7fff)
 
