@@ -18,6 +18,8 @@ struct ClientQuirks: Sendable, Equatable {
     /// The client puts no spatial layers of AV1 together without dependency descriptors, as Chromium; and what it
     /// offers to receive in has none. LiveKit's other SDKs do without.
     private(set) var needsDescriptors = false
+    /// The client tells of a track when packets of it come: Pion does.
+    private(set) var needsPackets = false
 
     private struct Exception: Sendable {
         /// In small letters.
@@ -47,6 +49,7 @@ struct ClientQuirks: Sendable, Equatable {
 
     init(_ client: LiveKitClientInfo) {
         takesStreams = client.sdk != .go
+        needsPackets = client.sdk == .go
         needsDescriptors = client.sdk == .js
         let (browser, system) = (client.browser.lowercased(), client.os.lowercased())
         keepsTrackIDs = !browser.contains("firefox")

@@ -64,7 +64,9 @@ extension RoomMachine {
             // A section that carries another track keeps the first one's id in browsers, which would be its name.
             reusesTransceivers: participant.quirks.reusesSections && !participant.playsInStep(self.configuration),
             // Players say nothing of themselves, and most are browsers.
-            needsDescriptors: role == .player || participant.quirks.needsDescriptors)
+            needsDescriptors: role == .player || participant.quirks.needsDescriptors,
+            // And some are of Pion.
+            needsPackets: role == .player || participant.quirks.needsPackets)
         let connection = Connection(id: id, role: role, of: participant)
         byPeer[id] = connection
         switch role {

@@ -43,6 +43,11 @@ public struct AudioForwarder: Sendable {
         isPaused ? rewriter.insert(samples: samples, due: due) : nil
     }
 
+    /// A packet of padding goes out where nothing is passed on; nil while something is.
+    mutating func insertPadding(at now: Instant) -> OutgoingPacket? {
+        isPaused ? rewriter.insertPadding(at: now) : nil
+    }
+
     /// What a subscriber asks for (RFC 4585 §6.2.1): the packet as it was sent, and the published one.
     public mutating func repair(
         _ sequenceNumber: UInt16, of track: borrowing PublishedTrack, roundTrip: Interval, at now: Instant

@@ -29,7 +29,7 @@ public struct OutgoingPacket: Sendable, Equatable {
         to bytes: inout OutputSpan<UInt8>
     ) {
         if isPadding {
-            bytes.append(uint32: UInt32(Self.paddingSize))
+            Self.appendPadding(to: &bytes)
         } else if packet.primaryOffset > 0 {
             if let primary {
                 RedundantAudio.append(payload, payloadType: primary, to: &bytes)
@@ -40,6 +40,9 @@ public struct OutgoingPacket: Sendable, Equatable {
             packet.video.numbers.append(payload, minus: offsets, to: &bytes)
         }
     }
+
+    /// Appends a payload of nothing but padding.
+    static func appendPadding(to bytes: inout OutputSpan<UInt8>) { bytes.append(uint32: UInt32(paddingSize)) }
 
     /// Appends the data of the published packet's dependency descriptor, with this subscriber's frame number.
     public func appendDependencyDescriptor(_ data: RawSpan, to bytes: inout OutputSpan<UInt8>) {

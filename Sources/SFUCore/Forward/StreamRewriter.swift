@@ -330,10 +330,9 @@ public struct StreamRewriter: Sendable {
     /// - Parameter due: when it is to go out.
     /// - Returns: where it belongs; nil while a segment goes on, and before anything has been sent.
     mutating func insert(samples: Int, due: Instant) -> OutgoingPacket? {
-        guard !isOpen, var segment, let last = lastTimestamp else { return nil }
+        guard !isOpen, let last = lastTimestamp else { return nil }
         // Its places are in the order of what came, and this one is none of them.
-        segment.end = min(segment.end, next)
-        self.segment = segment
+        if let end = segment?.end { segment?.end = min(end, next) }
         let step = min(max(elapsed(at: due), Int64(samples)), Self.longestStep)
         let timestamp = last &+ UInt32(truncatingIfNeeded: step)
         lastTimestamp = timestamp
@@ -344,6 +343,18 @@ public struct StreamRewriter: Sendable {
         return OutgoingPacket(
             sequenceNumber: UInt16(truncatingIfNeeded: place), timestamp: timestamp, marker: false, isPadding: false,
             offsets: PictureOffsets())
+    }
+
+    /// Likewise a packet of padding, also before anything has been sent: the stream's time begins with it, anywhere.
+    mutating func insertPadding(at now: Instant) -> OutgoingPacket? {
+        if lastTimestamp == nil {
+            lastTimestamp = UInt32(truncatingIfNeeded: begun) << 16
+            lastTimestampAt = now
+            lastLayer = .max
+        }
+        var out = insert(samples: 1, due: now)
+        out?.isPadding = true
+        return out
     }
 
     // MARK: Late

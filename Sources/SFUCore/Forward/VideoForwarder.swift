@@ -157,6 +157,11 @@ public struct VideoForwarder: Sendable {
         return true
     }
 
+    /// A packet of padding goes out where nothing is passed on; nil while something is.
+    mutating func insertPadding(at now: Instant) -> OutgoingPacket? {
+        target == nil ? rewriter.insertPadding(at: now) : nil
+    }
+
     /// The stream of which a key frame is needed now, if one is.
     public mutating func keyFrameWish(of track: borrowing PublishedTrack, at now: Instant) -> Int? {
         selector.keyFrameWish(of: track, at: now).map { Int($0) }

@@ -37,6 +37,7 @@ public final class Room {
     var waiting: [Publication] = []
     /// Publications that have been muted just now.
     var silenced: [Publication] = []
+    var introductions: [Introduction] = []
 
     /// Bitrates are measured again, and divided, so often.
     static let allocationInterval = Interval.milliseconds(500)
@@ -73,14 +74,15 @@ public final class Room {
     ///   - reusesTransceivers: one whose subscription is over carries the next one, if the peer has not offered it.
     ///   - needsDescriptors: the peer puts spatial layers of AV1 together by dependency descriptors alone, as browsers
     ///     do, and gets the lowest one where it has not agreed on those.
+    ///   - needsPackets: the peer takes a track for there when packets of it come, as Pion does.
     public func add(
         _ machine: consuming PeerMachine, mayPause: Bool = false, reusesTransceivers: Bool = true,
-        needsDescriptors: Bool = false
+        needsDescriptors: Bool = false, needsPackets: Bool = false
     ) -> RoomPeerID {
         let id = RoomPeerID(rawValue: makeID())
         let peer = RoomPeer(
             id: id, machine: machine, mayPause: mayPause, reusesTransceivers: reusesTransceivers,
-            needsDescriptors: needsDescriptors, room: self)
+            needsDescriptors: needsDescriptors, needsPackets: needsPackets, room: self)
         peers[id] = peer
         peer.touch()
         return id
@@ -114,7 +116,9 @@ public final class Room {
     public var isEmpty: Bool { peers.isEmpty }
 
     /// Nothing is kept of anybody, for tests.
-    var holdsNothing: Bool { peers.isEmpty && publications.isEmpty && touched.isEmpty }
+    var holdsNothing: Bool {
+        peers.isEmpty && publications.isEmpty && touched.isEmpty && introductions.isEmpty
+    }
 
     // MARK: Publications
 
@@ -180,6 +184,7 @@ public final class Room {
         }
         for subscription in publication.subscriptions {
             subscription.subscriber.subscriptions.removeAll { $0 === subscription }
+            endIntroduction(of: subscription)
             stop(subscription, at: now)
         }
         publication.subscriptions = []
@@ -253,6 +258,7 @@ public final class Room {
         subscription.quality = subscription.wantedQuality
         tell(publication.dynacast.changed(from: nil, to: subscription.quality, at: now), of: publication)
         if publication.isMuted { subscription.target = nil }
+        beginIntroduction(of: subscription, at: now)
         allocate(peer, at: now)
         peer.touch()
         return transceiver
@@ -274,6 +280,7 @@ public final class Room {
     private func leave(_ subscription: Subscription, at now: Instant) {
         let publication = subscription.publication
         publication.subscriptions.removeAll { $0 === subscription }
+        endIntroduction(of: subscription)
         tell(publication.dynacast.changed(from: subscription.quality, to: nil, at: now), of: publication)
     }
 
@@ -353,6 +360,7 @@ public final class Room {
         for peer in peers.values { consider(peer.isTouched ? .zero : peer.wake) }
         for publication in publications.values { consider(publication.nextWake) }
         if !speaking.isEmpty { consider(speakers.nextWake ?? .zero) }
+        if !introductions.isEmpty { consider(nextIntroduction) }
         return wake
     }
 

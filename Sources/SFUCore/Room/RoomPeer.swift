@@ -18,6 +18,8 @@ final class RoomPeer {
     let reusesTransceivers: Bool
     /// It puts spatial layers of AV1 together by dependency descriptors alone.
     let needsDescriptors: Bool
+    /// A track is there for it when packets of it come.
+    let needsPackets: Bool
     /// What comes on each transceiver.
     var published: [(transceiver: TransceiverID, publication: Publication)] = []
     /// Of what it publishes.
@@ -37,13 +39,14 @@ final class RoomPeer {
 
     init(
         id: RoomPeerID, machine: consuming PeerMachine, mayPause: Bool, reusesTransceivers: Bool,
-        needsDescriptors: Bool, room: Room
+        needsDescriptors: Bool, needsPackets: Bool, room: Room
     ) {
         self.id = id
         self.machine = machine
         self.mayPause = mayPause
         self.reusesTransceivers = reusesTransceivers
         self.needsDescriptors = needsDescriptors
+        self.needsPackets = needsPackets
         self.room = room
     }
 

@@ -164,6 +164,27 @@ final class Subscription {
         if wants.isTouched { subscriber.touch() }
     }
 
+    /// Sends a packet of padding, where nothing else is passed on.
+    ///
+    /// - Returns: whether it is on its way.
+    func sendPadding(into outbox: inout DatagramOutbox, at now: Instant) -> Bool {
+        let subscriber = subscriber
+        guard subscriber.machine.canForward(on: transceiver),
+            let out = video != nil ? video?.insertPadding(at: now) : audio?.insertPadding(at: now)
+        else { return false }
+        var head = ForwardedHead(
+            sequenceNumber: out.sequenceNumber, timestamp: out.timestamp, marker: out.marker)
+        head.isPadding = true
+        var wants = Wants()
+        wants.add(
+            subscriber.machine.forward(
+                head, on: transceiver, room: OutgoingPacket.paddingSize, into: &outbox, at: now,
+                extensions: { _, _, _ in }, payload: { OutgoingPacket.appendPadding(to: &$0) }))
+        if wants.isSent { subscriber.machine.sendForwarded(at: now) }
+        if wants.isTouched { subscriber.touch() }
+        return true
+    }
+
     private func sendKept(
         _ out: OutgoingPacket, _ packet: PublishedPacket, isRepeat: Bool = false, batch: Int = 1,
         into outbox: inout DatagramOutbox, at now: Instant

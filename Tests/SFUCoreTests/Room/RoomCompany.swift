@@ -77,13 +77,15 @@ final class RoomCompany {
     /// Somebody comes.
     ///
     /// - Parameter sound: what its connections know.
-    func join(_ name: String, mayPause: Bool = false, sound: [CodecParameters] = [.opus]) -> Person {
+    func join(
+        _ name: String, mayPause: Bool = false, needsPackets: Bool = false, sound: [CodecParameters] = [.opus]
+    ) -> Person {
         let place = people.count + 1
         let seed = UInt64(place * 10)
         let person = Person(
             name, Self.machine(seed, .frames, sound: sound), Self.machine(seed + 1, .frames, sound: sound),
             room.add(Self.machine(seed + 2, .packets)),
-            room.add(Self.machine(seed + 3, .packets), mayPause: mayPause), place: place)
+            room.add(Self.machine(seed + 3, .packets), mayPause: mayPause, needsPackets: needsPackets), place: place)
         people.append(person)
         person.publisher.addLocalHost(Self.address(place, 1), at: now)
         person.publisher.localHostsComplete(at: now)

@@ -160,6 +160,60 @@ import Testing
         #expect(inbound.packetsLost == 0)
     }
 
+    /// As Pion, which LiveKit's Go SDK stands on.
+    @Test(arguments: [MediaKind.audio, .video])
+    func `who takes a track for there when packets come gets some of one that is muted`(kind: MediaKind) throws {
+        let company = RoomCompany()
+        let ann = company.join("ann")
+        let track = try company.publish(ann, kind)
+        company.run(for: .seconds(Int64(1)))
+        try company.room.setMuted(true, track.publication, at: company.now)
+        let (bob, cat) = (company.join("bob", needsPackets: true), company.join("cat"))
+        for person in [bob, cat] { try company.subscribe(person, to: track.publication) }
+        company.run(for: .seconds(Int64(20)))
+        func inbound(_ person: RoomCompany.Person) -> InboundRTPStreamStats? {
+            person.subscriber.stats(at: company.now).inboundRTP.first
+        }
+        #expect(inbound(bob)?.packetsReceived == 5)
+        #expect(bob.received[track.publication] == nil)
+        #expect((inbound(cat)?.packetsReceived ?? 0) == 0)
+
+        // What follows is whole, and goes on where the padding has ended.
+        try company.room.setMuted(false, track.publication, at: company.now)
+        for number in 0..<30 {
+            if kind == .audio {
+                try company.sound(number, of: ann, track.track, level: 20)
+            } else {
+                try company.picture(number, of: ann, track.track)
+            }
+            company.run(for: .milliseconds(20))
+        }
+        for person in [bob, cat] {
+            #expect(person.numbers(of: track.publication) == (1...30).map { UInt8($0) })
+            #expect(inbound(person)?.packetsLost == 0)
+        }
+        let times = try #require(bob.received[track.publication]).map(\.timestamp)
+        #expect(times == times.sorted())
+    }
+
+    @Test func `who goes while a muted track is introduced to them leaves nothing behind`() throws {
+        for isPublisher in [false, true] {
+            let company = RoomCompany()
+            let ann = company.join("ann")
+            let voice = try company.publish(ann, .audio)
+            company.run(for: .seconds(Int64(1)))
+            try company.room.setMuted(true, voice.publication, at: company.now)
+            let bob = company.join("bob", needsPackets: true)
+            try company.subscribe(bob, to: voice.publication)
+            company.run(for: .milliseconds(50))
+            company.leave(isPublisher ? ann : bob)
+            #expect(company.room.introductions.isEmpty)
+            company.leave(isPublisher ? bob : ann)
+            company.run(for: .seconds(Int64(2)))
+            #expect(company.room.holdsNothing)
+        }
+    }
+
     @Test func `of sound that is heard again at once nothing is silent any more`() throws {
         let company = RoomCompany()
         let (ann, bob) = (company.join("ann"), company.join("bob"))
