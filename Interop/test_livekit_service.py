@@ -64,6 +64,9 @@ def test_participants_are_listed_changed_muted_and_removed(service, sfu, room):
         "mute_published_track", "MuteRoomTrackRequest", room=room, identity="ann", track_sid=microphone, muted=True)
     assert muted["answer"]["track"]["muted"]
     bob.wait_for("muted", who="ann", name="microphone")
+    gone = service(
+        "mute_published_track", "MuteRoomTrackRequest", room=room, identity="ann", track_sid="TR_gone", muted=True)
+    assert gone == {"answer": {}}, "no track, and no error"
 
     one = service("get_participant", "RoomParticipantIdentity", room=room, identity="ann")["answer"]
     assert {track["name"] for track in one["tracks"]} == {"camera", "microphone"}

@@ -1,7 +1,6 @@
 /// Why the room service cannot do something. Nothing has changed then.
 package enum RoomServiceError: Error, Sendable, Equatable {
     case noSuchParticipant
-    case noSuchTrack
     /// The room does not let anybody else switch tracks on.
     case remoteUnmuteDisabled
     case metadataTooLong(limit: Int)
@@ -19,7 +18,6 @@ extension RoomServiceError: CustomStringConvertible {
     package var description: String {
         switch self {
         case .noSuchParticipant: "participant does not exist"
-        case .noSuchTrack: "track is not found"
         case .remoteUnmuteDisabled: "remote unmute not enabled"
         case .metadataTooLong(let limit): "the metadata are longer than \(limit) bytes"
         case .attributesTooLong(let limit): "the attributes are longer than \(limit) bytes"

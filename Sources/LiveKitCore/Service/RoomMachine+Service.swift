@@ -34,13 +34,16 @@ extension RoomMachine {
 
     /// Mutes somebody's track for everybody; or lets it be heard again, where the room allows that, and of who
     /// publishes by WHIP always: such a client has nothing to say it with itself.
+    ///
+    /// - Returns: nil for a track that is not there, which is no error, as in LiveKit: it may have ended just now.
     package func muteTrack(
         _ sid: TrackSID, of identity: String, isMuted: Bool, at now: Instant
-    ) throws(RoomServiceError) -> LiveKitTrackInfo {
+    ) throws(RoomServiceError) -> LiveKitTrackInfo? {
         let participant = try known(identity)
-        guard let track = participant.tracks.first(where: { $0.sid == sid }) else { throw .noSuchTrack }
+        let track = participant.tracks.first { $0.sid == sid }
         let mayUnmute = configuration.allowsRemoteUnmute || participant.mode.isExchange
-        guard isMuted || mayUnmute || !track.info.muted else { throw .remoteUnmuteDisabled }
+        guard isMuted || mayUnmute || track?.info.muted == false else { throw .remoteUnmuteDisabled }
+        guard let track else { return nil }
         if track.info.muted != isMuted {
             track.serverMute = (isMuted, now)
             setMuted(isMuted, track, at: now)

@@ -103,7 +103,7 @@ extension LiveKitServer {
                 try await atExistingRoom(request.room) { machine, now throws(RoomServiceError) in
                     let track = try machine.muteTrack(
                         TrackSID(rawValue: request.trackSid), of: request.identity, isMuted: request.muted, at: now)
-                    return LiveKitMuteRoomTrackResponse.with { $0.track = track }
+                    return LiveKitMuteRoomTrackResponse.with { if let track { $0.track = track } }
                 })
         case "UpdateParticipant":
             let request: LiveKitUpdateParticipantRequest = try call.administration(\.room)

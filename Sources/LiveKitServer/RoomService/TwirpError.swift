@@ -67,7 +67,7 @@ struct TwirpError: Error, Equatable {
 
     init(_ error: RoomServiceError) {
         switch error {
-        case .noSuchParticipant, .noSuchTrack, .noSuchDispatch: self.init(.notFound, error.description)
+        case .noSuchParticipant, .noSuchDispatch: self.init(.notFound, error.description)
         case .remoteUnmuteDisabled: self.init(.failedPrecondition, error.description)
         case .metadataTooLong, .attributesTooLong, .nameTooLong, .dataTooLong, .badNonce, .badDeployment:
             self.init(.invalidArgument, error.description)
