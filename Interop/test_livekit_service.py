@@ -184,11 +184,17 @@ def test_the_server_calls_a_method_of_somebody(sfu, room):
     ann = sfu.join(room, "ann")
     who = {"destination_identity": "ann", "method": "shout"}
     assert perform_rpc(sfu, room, **who, payload="quiet") == {"answer": {"payload": "QUIET"}}
-    ann.wait_for("called")
+    assert ann.wait_for("called")["who"].startswith("RPC_"), "nobody's identity, and not none"
     failed = perform_rpc(sfu, room, **who, payload="fail")
-    assert failed["message"] == "as you like", failed
+    assert (failed["code"], failed["status"]) == ("internal", 500)
+    assert failed["message"] == "RpcError 1234: as you like", failed
+    unknown = perform_rpc(sfu, room, destination_identity="ann", method="whisper", payload="quiet")
+    assert (unknown["code"], unknown["status"]) == ("invalid_argument", 400)
+    assert unknown["message"] == "RpcError 1400: Method not supported at destination", unknown
     nobody = perform_rpc(sfu, room, destination_identity="bob", method="shout", payload="quiet")
     assert (nobody["code"], nobody["status"]) == ("not_found", 404)
+    unsaid = perform_rpc(sfu, room, method="shout", payload="quiet")
+    assert (unsaid["code"], unsaid["status"]) == ("invalid_argument", 400)
 
 
 def test_the_server_sends_data(service, sfu, room):

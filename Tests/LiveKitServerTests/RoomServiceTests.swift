@@ -184,7 +184,20 @@ import Testing
                 $0.roomAdmin = true
                 $0.room = "nowhere"
             }
-            #expect(try await Self.failure(server, method, #"{"room":"nowhere"}"#, token: admin) == "404 not_found")
+            let json = #"{"room":"nowhere","destination_identity":"ann"}"#
+            #expect(try await Self.failure(server, method, json, token: admin) == "404 not_found")
+        }
+    }
+
+    @Test func `a call says whom`() async throws {
+        try await TestServer.run { server in
+            let admin = try TestServer.serviceToken {
+                $0.roomAdmin = true
+                $0.room = "nowhere"
+            }
+            let json = #"{"room":"nowhere","method":"shout"}"#
+            let answer = try await Self.call(server, "PerformRpc", json, token: admin)
+            #expect(answer.status == 400 && answer.body.contains("destination identity is required"))
         }
     }
 
@@ -228,9 +241,25 @@ import Testing
         let statuses = TwirpError.Code.allCases.map { "\($0.rawValue) \($0.status)" }
         #expect(
             statuses == [
-                "malformed 400", "invalid_argument 400", "unauthenticated 401", "not_found 404", "bad_route 404",
-                "resource_exhausted 429", "failed_precondition 412", "deadline_exceeded 408", "unimplemented 501",
-                "unavailable 503", "unknown 500", "internal 500",
+                "canceled 408", "malformed 400", "invalid_argument 400", "unauthenticated 401", "not_found 404",
+                "bad_route 404", "resource_exhausted 429", "failed_precondition 412", "deadline_exceeded 408",
+                "unimplemented 501", "unavailable 503", "internal 500",
             ])
+    }
+
+    @Test func `each code of a call that has failed has LiveKit's code of Twirp`() {
+        let codes: [UInt32] = [
+            1_400, 1_401, 1_402, 1_403, 1_404, 1_500, 1_501, 1_502, 1_503, 1_504, 1_505, 7,
+        ]
+        let errors = codes.map { code in TwirpError(rpcCode: code, message: "no", data: "") }
+        #expect(
+            errors.map(\.code) == [
+                .invalidArgument, .notFound, .malformed, .unimplemented, .unimplemented, .internal, .canceled,
+                .canceled, .unavailable, .malformed, .internal, .internal,
+            ])
+        #expect(errors.first?.message == "RpcError 1400: no")
+        #expect(errors.first?.meta == ["rpc_code": "1400", "rpc_data": ""])
+        let told = TwirpError(rpcCode: 7, message: "as you like", data: "more")
+        #expect(told.message == "RpcError 7: as you like: more" && told.meta == ["rpc_code": "7", "rpc_data": "more"])
     }
 }

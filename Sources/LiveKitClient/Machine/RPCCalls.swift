@@ -209,7 +209,7 @@ extension RoomClientMachine {
         _ id: String, from caller: ParticipantIdentity?, method: String, isVersionKnown: Bool, isStreamed: Bool,
         timeout given: Interval, at now: Instant
     ) -> Bool {
-        // A call of the server's comes from nobody, and its answer goes to everybody: only the server knows its number.
+        // A server's call may come from nobody. Its answer goes to everybody then: only the server knows its number.
         let caller = caller ?? ""
         // What nobody waits for any more makes room for others. Callers that do not say how long wait as SDKs do.
         let timeout = given > .zero ? min(given, RPCCalls.longestTimeout) : RPCCalls.usualTimeout

@@ -42,6 +42,7 @@ extension RPCError: CustomStringConvertible {
 /// A call of one of our methods.
 public struct RPCInvocation: Sendable, Hashable {
     public let requestID: String
+    /// Nobody who is in the room where a service has the server call.
     public let caller: ParticipantIdentity
     public let method: String
     public let payload: String

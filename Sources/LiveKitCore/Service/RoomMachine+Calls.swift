@@ -49,6 +49,9 @@ extension RoomMachine {
         guard !participant.mode.isExchange else { return failed(1_505, "Failed to send") }
         calls.append(call)
         let packet = LiveKitDataPacket.with {
+            // As LiveKit's server has it: the answer goes there. It is nobody's identity, so that an answer that comes
+            // too late goes to nobody; to a caller without one, some clients answer everybody.
+            $0.participantIdentity = call.requestID
             $0.destinationIdentities = [identity]
             $0.rpcRequest = .with {
                 $0.id = call.requestID

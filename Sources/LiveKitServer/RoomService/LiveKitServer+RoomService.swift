@@ -198,6 +198,9 @@ extension LiveKitServer {
     }
 
     private func performRPC(_ request: LiveKitPerformRpcRequest) async throws(TwirpError) -> LiveKitPerformRpcResponse {
+        guard !request.destinationIdentity.isEmpty else {
+            throw TwirpError(.invalidArgument, "destination identity is required")
+        }
         guard let worker = worker(ofRoom: request.room) else { throw .noSuchRoom }
         let outcome: RPCOutcome
         do throws(WorkerFailure) {
@@ -208,7 +211,7 @@ extension LiveKitServer {
         switch outcome {
         case .payload(let payload): return LiveKitPerformRpcResponse.with { $0.payload = payload }
         case .error(let code, let message, let data):
-            throw TwirpError(.unknown, message, meta: ["rpc_code": "\(code)", "rpc_data": data])
+            throw TwirpError(rpcCode: code, message: message, data: data)
         }
     }
 

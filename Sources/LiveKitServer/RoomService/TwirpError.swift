@@ -5,6 +5,7 @@ internal import SocketIO
 /// An error of Twirp, the protocol of the room service (https://twitchtv.github.io/twirp/docs/spec_v7.html).
 struct TwirpError: Error, Equatable {
     enum Code: String, CaseIterable {
+        case canceled
         case malformed
         case invalidArgument = "invalid_argument"
         case unauthenticated
@@ -15,7 +16,6 @@ struct TwirpError: Error, Equatable {
         case deadlineExceeded = "deadline_exceeded"
         case unimplemented
         case unavailable
-        case unknown
         case `internal` = "internal"
 
         var status: Int {
@@ -23,12 +23,12 @@ struct TwirpError: Error, Equatable {
             case .malformed, .invalidArgument: 400
             case .unauthenticated: 401
             case .notFound, .badRoute: 404
-            case .deadlineExceeded: 408
+            case .canceled, .deadlineExceeded: 408
             case .resourceExhausted: 429
             case .failedPrecondition: 412
             case .unimplemented: 501
             case .unavailable: 503
-            case .unknown, .internal: 500
+            case .internal: 500
             }
         }
     }
@@ -73,6 +73,30 @@ struct TwirpError: Error, Equatable {
             self.init(.invalidArgument, error.description)
         case .tooManyCalls, .tooManyDispatches: self.init(.resourceExhausted, error.description)
         }
+    }
+
+    /// Of a call of somebody's method (`PerformRpc`), as LiveKit's server has it since September 2025
+    /// (`DataChannelRpcError`). `meta` is ours: it spares services to read the message.
+    init(rpcCode: UInt32, message: String, data: String) {
+        let code: Code =
+            switch rpcCode {
+            // There is no such method.
+            case 1_400: .invalidArgument
+            // Nobody of that identity is there.
+            case 1_401: .notFound
+            // The request or the answer is too large.
+            case 1_402, 1_504: .malformed
+            // The server, or the version, knows no calls.
+            case 1_403, 1_404: .unimplemented
+            // Who is called did not say in time that it heard, or did not answer in time.
+            case 1_501, 1_502: .canceled
+            // Who is called has left.
+            case 1_503: .unavailable
+            // The method has failed, could not be sent for, or has a code of its own.
+            default: .internal
+            }
+        let text = "RpcError \(rpcCode): \(message)" + (data.isEmpty ? "" : ": \(data)")
+        self.init(code, text, meta: ["rpc_code": "\(rpcCode)", "rpc_data": data])
     }
 
     private struct Body: Encodable {

@@ -284,6 +284,7 @@ import Testing
             return
         }
         #expect(request.method == "greet" && request.payload == "hello" && request.version == 1)
+        #expect(ann.messages.last?.packet.participantIdentity == request.id, "the answer goes there")
         try bob.send(
             .with {
                 $0.rpcResponse = .with {
@@ -313,6 +314,13 @@ import Testing
         try ann.send(.with { $0.rpcAck.requestID = second.id })
         venue.run(for: .seconds(Int64(4)))
         #expect(venue.outcomes[unanswered] == .error(code: 1_502, message: "Response timeout", data: ""))
+        try ann.send(
+            .with {
+                $0.destinationIdentities = [second.id]
+                $0.rpcResponse.requestID = second.id
+            })
+        venue.run(for: .milliseconds(200))
+        #expect(bob.messages.isEmpty, "an answer that comes too late is for nobody")
 
         #expect(throws: RoomServiceError.noSuchParticipant) { try call("cat") }
         let pending = try (0..<3).map { _ in try call() }
