@@ -85,7 +85,7 @@ extension RoomMachine {
         guard !isDraining || claims.isDependent || mayReturn.contains(arrival.identity) else { throw .roomDraining }
         let limit = configuration.maximumParticipants
         let others = people.count { $0.takesPlace && $0.identity != arrival.identity }
-        let takesPlace = arrival.mode.isPlaying || !grants.hidden && !claims.isDependent
+        let takesPlace = arrival.mode.isPlaying || !claims.isDependent
         guard limit == 0 || !takesPlace || others < limit else { throw .roomFull(limit: limit) }
         return claims
     }

@@ -170,8 +170,8 @@ final class Participant {
     /// It hears of what was done as well as of what was refused.
     var takesSuccess: Bool { protocolVersion >= 15 }
 
-    /// Counts where a room takes so many and no more. Players take as much as those whom everybody sees.
-    var takesPlace: Bool { mode.isPlaying || !isHidden && !isDependent }
+    /// Counts where a room takes so many and no more, seen or not, as in LiveKit. Players do whatever they are.
+    var takesPlace: Bool { mode.isPlaying || !isDependent }
 
     var primary: Connection? { isSubscriberPrimary ? subscriber : publisher }
 

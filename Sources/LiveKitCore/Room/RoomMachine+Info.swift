@@ -22,10 +22,9 @@ extension RoomMachine {
         }
     }
 
+    /// With those whom nobody sees, as in LiveKit.
     var counts: RoomCounts {
-        RoomCounts(
-            participants: people.count { !$0.isHidden && !$0.isDependent },
-            publishers: people.count { !$0.isHidden && $0.isPublisher })
+        RoomCounts(participants: people.count { !$0.isDependent }, publishers: people.count(where: \.isPublisher))
     }
 
     /// Tells everybody how many there are, now and then: LiveKit's JavaScript SDK has no other word of it

@@ -190,7 +190,7 @@ import Testing
         #expect(venue.room.participants.isEmpty && venue.webhooks.map(\.event) == ["room_started"])
         try venue.join("ann")
         #expect(refusal() == .roomFull(limit: 1))
-        #expect(refusal(grants: { $0.hidden = true }) == nil, "who is not seen takes nobody's place")
+        #expect(refusal(grants: { $0.hidden = true }) == .roomFull(limit: 1), "who is not seen counts, too")
         #expect(refusal("ann") == nil, "the same person takes its own place")
         venue.room.end(.roomEndApiDelete, at: venue.now)
         #expect(refusal("cat") == .roomEnded)
@@ -226,10 +226,27 @@ import Testing
         #expect(bob.lines.first == "< join bob (ann active)")
         #expect(ghost.lines.contains("< update bob joined"))
         #expect(!ann.lines.contains { $0.contains("ghost") })
-        #expect(venue.room.info.numParticipants == 2)
         #expect(venue.room.participants.count == 3)
         venue.send(.leave(.init()), from: ghost)
         #expect(!ann.lines.contains { $0.contains("ghost") })
+    }
+
+    @Test func `who is hidden counts among participants and publishers, and hiding somebody changes neither`() throws {
+        let venue = Venue()
+        try venue.join("ann")
+        let ghost = try venue.join("ghost", grants: { $0.hidden = true })
+        try ghost.publish("voice", .audio)
+        #expect(venue.run { venue.room.participants.last?.isPublisher == true })
+        #expect(venue.room.info.numParticipants == 2 && venue.room.info.numPublishers == 1)
+        _ = try venue.room.updateParticipant(
+            .with {
+                $0.identity = "ann"
+                $0.permission = .with {
+                    $0.canSubscribe = true
+                    $0.hidden = true
+                }
+            }, at: venue.now)
+        #expect(venue.room.info.numParticipants == 2 && venue.room.info.numPublishers == 1)
     }
 
     @Test func `who is not connected within a minute has failed to join`() throws {
