@@ -112,7 +112,7 @@ extension RoomMachine {
             {
                 track.info.codecs[version.place].sdpCid = id
             }
-            let preferences = track.codecPreferences(version)
+            let preferences = track.codecPreferences(version, offered: offer.payloadFormats(of: section))
             _ = try? media.withMachine(of: connection.id) { machine throws(PeerError) in
                 try machine.setCodecPreferences(preferences, of: section.id)
             }
@@ -319,5 +319,21 @@ extension SessionDescription {
             return false
         }
         return direction(ofSection: index).sends
+    }
+
+    /// How the media of a transceiver's section may be packed, what the peer likes best first.
+    fileprivate func payloadFormats(of transceiver: Transceiver) -> [PayloadFormat] {
+        guard let index = transceiver.mLineIndex, media.indices.contains(index) else { return [] }
+        let section = media[index]
+        let maps = section.all(SDP.RTPMap.self)
+        let names = Dictionary(maps.map { ($0.payloadType, $0.encoding) }) { first, _ in first }
+        var formats: [PayloadFormat] = []
+        for type in section.payloadTypes {
+            guard let format = names[type].flatMap(PayloadFormat.init(encodingName:)), !formats.contains(format) else {
+                continue
+            }
+            formats.append(format)
+        }
+        return formats
     }
 }

@@ -150,16 +150,20 @@ extension CodecParameters {
 
 extension Track {
     /// Which codecs the publisher's section is answered with, the best first.
-    func codecPreferences(_ version: TrackVersion) -> [CodecParameters] {
+    ///
+    /// - Parameter offered: what the section has, what the publisher likes best first.
+    func codecPreferences(_ version: TrackVersion, offered: [PayloadFormat]) -> [CodecParameters] {
         switch kind {
         case .video where version === backup:
             // Nothing in its section says what it is to be, and browsers send the first that is agreed.
             return MediaCodecs.video.filter { $0.payloadFormat == version.announced }
         case .video:
-            // The one that the client has announced, whatever its offer names first.
-            let named = request.simulcastCodecs.first?.codec.lowercased()
             let codecs = MediaCodecs.video.filter { publisher.quirks.mayPublish($0.mimeType) }
-            return codecs.filter { $0.name.lowercased() == named } + codecs.filter { $0.name.lowercased() != named }
+            // The one that the client has announced, whatever its offer names first. Where it has announced none, as
+            // those that know nothing of backup codecs, its offer says it: LiveKit's server does not change its order.
+            let liked = version.announced.map { [$0] } ?? offered
+            return liked.flatMap { format in codecs.filter { $0.payloadFormat == format } }
+                + codecs.filter { codec in !liked.contains { $0 == codec.payloadFormat } }
         case .audio:
             var opus = MediaCodecs.opus
             // What an answer says of Opus is what its sender is asked to do (RFC 7587 §6.1).

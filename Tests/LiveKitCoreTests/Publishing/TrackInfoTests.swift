@@ -1,5 +1,6 @@
 import LiveKitProtocol
 import RTCEngine
+import RTCWire
 import SwiftProtobuf
 import Testing
 
@@ -22,6 +23,34 @@ import Testing
                 }), from: ann)
         let told = try #require(bob.others["ann"]?.tracks.first)
         #expect(told.audioFeatures == [.tfNoDtx] && told.disableDtx && !told.stereo)
+    }
+
+    @Test(arguments: [true, false])
+    func `a track whose client names no codec is what its offer has first`(_ isH264First: Bool) throws {
+        let venue = Venue()
+        let ann = try venue.join("ann", codecs: isH264First ? [.h264, .vp8] : [.vp8, .h264])
+        let bob = try venue.join("bob")
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        try ann.publish("camera", .video)
+        let answer = try SessionDescription(parsing: try #require(ann.answers.last).sdp)
+        let section = try #require(answer.media.first { $0.kind == "video" && $0.direction == .recvonly })
+        let names = section.all(SDP.RTPMap.self).map(\.encoding).filter { $0 != "rtx" }
+        #expect(names == (isH264First ? ["H264", "VP8"] : ["VP8", "H264"]))
+        #expect(venue.run { bob.others["ann"]?.tracks.isEmpty == false })
+        let mimeType = isH264First ? "video/H264" : "video/VP8"
+        #expect(bob.others["ann"]?.tracks.first?.mimeType == mimeType)
+        #expect(bob.others["ann"]?.tracks.first?.codecs.map(\.mimeType) == [mimeType])
+        let webhook = try #require(venue.webhooks.last { $0.event == "track_published" })
+        #expect(webhook.track.mimeType == mimeType)
+    }
+
+    @Test func `a codec that a client names is the track's, whatever its offer has first`() throws {
+        let venue = Venue()
+        let ann = try venue.join("ann")
+        let bob = try venue.join("bob")
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        try ann.publish("camera", .video) { $0.simulcastCodecs = [.with { $0.codec = "h264" }] }
+        #expect(venue.run { bob.others["ann"]?.tracks.first?.mimeType == "video/H264" })
     }
 
     @Test func `tracks of one source belong together unless their client says otherwise`() throws {
