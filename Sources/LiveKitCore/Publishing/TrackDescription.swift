@@ -112,9 +112,10 @@ extension LiveKitAddTrackRequest {
 }
 
 extension LiveKitSimulcastCodec {
-    /// Nil for a codec that is not forwarded.
+    /// Nil for a codec that is not forwarded. LiveKit's Go SDK says the media type, `video/VP8`, and others the name.
     private func parameters(_ kind: MediaKind) -> CodecParameters? {
-        MediaCodecs.all(kind).first { $0.name.lowercased() == codec.lowercased() }
+        let codec = codec.lowercased()
+        return MediaCodecs.all(kind).first { codec == $0.name.lowercased() || codec == $0.mimeType.lowercased() }
     }
 
     /// What it is, of pictures; nil for what is not forwarded.

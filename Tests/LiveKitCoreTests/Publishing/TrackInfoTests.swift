@@ -44,12 +44,14 @@ import Testing
         #expect(webhook.track.mimeType == mimeType)
     }
 
-    @Test func `a codec that a client names is the track's, whatever its offer has first`() throws {
+    @Test(arguments: ["h264", "H264", "video/H264"])
+    func `a codec that a client names is the track's, whatever its offer has first`(_ codec: String) throws {
         let venue = Venue()
         let ann = try venue.join("ann")
         let bob = try venue.join("bob")
         #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
-        try ann.publish("camera", .video) { $0.simulcastCodecs = [.with { $0.codec = "h264" }] }
+        try ann.publish("camera", .video) { $0.simulcastCodecs = [.with { $0.codec = codec }] }
+        #expect(ann.track("camera")?.mimeType == "video/H264")
         #expect(venue.run { bob.others["ann"]?.tracks.first?.mimeType == "video/H264" })
     }
 
