@@ -6,6 +6,7 @@ import time
 import pytest
 from google.protobuf.json_format import MessageToDict, MessageToJson
 from livekit import api
+from livekit.protocol.agent_dispatch import ListAgentDispatchRequest, ListAgentDispatchResponse
 
 from peers.livekit_room import KEY, SECRET, Server
 from peers.livekit_service import Webhooks, call, perform_rpc, without_nothing
@@ -81,14 +82,14 @@ def test_json_is_what_protobuf_makes_of_it(sfu, room):
     grants = api.VideoGrants(room_admin=True, room_list=True, room=room)
     token = api.AccessToken(KEY, SECRET).with_grants(grants).to_jwt()
 
-    def fetch(method, body, form):
+    def fetch(service, method, body, form):
         headers = {"Content-Type": f"application/{form}", "Authorization": f"Bearer {token}"}
-        return sfu.namespace.fetch(f"{sfu.http}/twirp/livekit.RoomService/{method}", body, headers)
+        return sfu.namespace.fetch(f"{sfu.http}/twirp/livekit.{service}/{method}", body, headers)
 
-    def both(method, request, answer):
+    def both(method, request, answer, service="RoomService"):
         """The answer in JSON, and what protobuf's own package makes of the same answer in bytes."""
-        answer.ParseFromString(fetch(method, request.SerializeToString(), "protobuf"))
-        return json.loads(fetch(method, MessageToJson(request), "json")), MessageToDict(
+        answer.ParseFromString(fetch(service, method, request.SerializeToString(), "protobuf"))
+        return json.loads(fetch(service, method, MessageToJson(request), "json")), MessageToDict(
             answer, preserving_proto_field_name=True, always_print_fields_with_no_presence=True)
 
     ann, bob = sfu.join(room, "ann"), sfu.join(room, "bob")
@@ -99,6 +100,10 @@ def test_json_is_what_protobuf_makes_of_it(sfu, room):
     assert len(ours["participants"]) == 2 and any(one["tracks"] for one in ours["participants"])
     ours, expected = both("ListRooms", api.ListRoomsRequest(), api.ListRoomsResponse())
     assert without_nothing(ours) == expected and len(ours["rooms"]) >= 1
+    fetch("AgentDispatchService", "CreateDispatch", json.dumps({"room": room, "agent_name": "nobody"}), "json")
+    ours, expected = both(
+        "ListDispatch", ListAgentDispatchRequest(room=room), ListAgentDispatchResponse(), "AgentDispatchService")
+    assert without_nothing(ours) == expected and len(ours["agent_dispatches"]) >= 1
 
 
 def test_permissions_are_taken_away(service, sfu, room):

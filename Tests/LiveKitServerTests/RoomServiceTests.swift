@@ -104,6 +104,31 @@ import Testing
         }
     }
 
+    @Test func `in JSON of agents that were sent for there is what is empty, too`() throws {
+        let dispatch = LiveKitAgentDispatch.with {
+            $0.id = "AD_1"
+            $0.state.jobs = [
+                .with {
+                    $0.id = "AJ_1"
+                    $0.state = LiveKitJobState()
+                }
+            ]
+        }
+        let answer = LiveKitListAgentDispatchResponse.with { $0.agentDispatches = [dispatch] }
+        let text = String(decoding: try TwirpJSON.bytes(answer), as: UTF8.self)
+        for part in [
+            #""agent_name":"""#, #""restart_policy":"JRP_ON_FAILURE""#, #""attributes":{}"#, #""deleted_at":"0""#,
+            #""type":"JT_ROOM""#, #""room":null"#, #""enable_recording":false"#, #""status":"JS_PENDING""#,
+            #""started_at":"0""#, #""reason":"JSR_UNSPECIFIED""#,
+        ] { #expect(text.contains(part)) }
+        #expect(!text.contains(#""participant":"#), "it is there only where there is one")
+        #expect(try LiveKitListAgentDispatchResponse(jsonString: text) == answer)
+        let none = try TwirpJSON.bytes(LiveKitListAgentDispatchResponse())
+        #expect(String(decoding: none, as: UTF8.self) == #"{"agent_dispatches":[]}"#)
+        let bare = String(decoding: try TwirpJSON.bytes(LiveKitAgentDispatch()), as: UTF8.self)
+        #expect(bare.contains(#""state":null"#))
+    }
+
     @Test func `a body may be large, of those who have a token`() async throws {
         try await TestServer.run { server in
             let token = try TestServer.serviceToken { $0.roomCreate = true }

@@ -58,7 +58,7 @@ struct TwirpJSON {
         return complete
     }
 
-    // MARK: The messages that the room service answers with
+    // MARK: The messages that services answer with
 
     /// Nil for those without fields.
     private static func of(_ name: String) -> TwirpJSON? {
@@ -73,6 +73,9 @@ struct TwirpJSON {
         case "livekit.EgressInfo": egress
         case "livekit.ListEgressResponse":
             TwirpJSON(["items": .list, "next_page_token": .nothing], ["items": egress])
+        case "livekit.AgentDispatch": agentDispatch
+        case "livekit.ListAgentDispatchResponse":
+            TwirpJSON(["agent_dispatches": .list], ["agent_dispatches": agentDispatch])
         default: nil
         }
     }
@@ -109,6 +112,29 @@ struct TwirpJSON {
                         "file_type": .name("DEFAULT_FILETYPE"), "filepath": .text, "disable_manifest": .flag,
                     ])
                 ]),
+        ])
+
+    private static let agentDispatch = TwirpJSON(
+        [
+            "id": .text, "agent_name": .text, "room": .text, "metadata": .text, "state": .nothing,
+            "restart_policy": .name("JRP_ON_FAILURE"), "deployment": .text, "attributes": .object,
+        ],
+        ["state": TwirpJSON(["jobs": .list, "created_at": .wideNumber, "deleted_at": .wideNumber], ["jobs": job])])
+
+    /// A participant is there only where there is one: the field is `optional`.
+    private static let job = TwirpJSON(
+        [
+            "id": .text, "type": .name("JT_ROOM"), "room": .nothing, "namespace": .text, "metadata": .text,
+            "agent_name": .text, "state": .nothing, "dispatch_id": .text, "enable_recording": .flag,
+            "deployment": .text, "attributes": .object, "enable_redaction": .flag,
+        ],
+        [
+            "room": room, "participant": participant,
+            "state": TwirpJSON([
+                "status": .name("JS_PENDING"), "error": .text, "started_at": .wideNumber, "ended_at": .wideNumber,
+                "updated_at": .wideNumber, "participant_identity": .text, "worker_id": .text, "agent_id": .text,
+                "reason": .name("JSR_UNSPECIFIED"),
+            ]),
         ])
 
     private static let room = TwirpJSON(
