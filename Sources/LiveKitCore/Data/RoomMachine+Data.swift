@@ -26,7 +26,9 @@ extension RoomMachine {
             }
             sendOutbox(of: connection.participant, at: now)
         case .message(let message):
-            guard connection === connection.participant.publisher else { return }
+            guard connection === connection.participant.publisher,
+                message.byteCount <= configuration.limits.dataMessageBytes
+            else { return }
             if connection.unlabelled.contains(channel) {
                 return receiveUnlabelled(message, from: connection.participant, at: now)
             }
@@ -60,7 +62,7 @@ extension RoomMachine {
     private func receive(_ bytes: [UInt8], _ label: DataLabel, from sender: Participant, at now: Instant) {
         let limits = configuration.limits
         guard label != .tracks else { return forwardDataTrack(bytes, of: sender, at: now) }
-        guard sender.grants.mayPublishData, bytes.count <= limits.dataMessageBytes,
+        guard sender.grants.mayPublishData,
             var packet = try? LiveKitDataPacket(serializedBytes: bytes),
             // What is in one may be newer than we are, but something is.
             packet.value != nil || !packet.unknownFields.data.isEmpty

@@ -36,6 +36,8 @@ extension RoomMachine {
         // files show it as it came. Where nobody takes that, cameras turn their pictures themselves.
         negotiation.headerExtensions.removeAll { $0.uri == HeaderExtensionURI.videoOrientation }
         negotiation.dataChannels.maximumRemoteChannels = configuration.limits.dataChannels
+        // Browsers throw where a page sends more; whoever sends it all the same loses the message alone.
+        negotiation.dataChannels.announcedMessageSize = configuration.limits.dataMessageBytes
         negotiation.dataChannels.isOfferedFirst = true
         negotiation.dataChannels.maximumRemoteNames = 4 << 10
         return negotiation

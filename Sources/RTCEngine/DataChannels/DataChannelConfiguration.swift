@@ -8,6 +8,9 @@ public struct DataChannelConfiguration: Sendable, Hashable {
     public var isOfferedFirst = false
     /// The largest message that we take, as `a=max-message-size` tells the peer. Bytes.
     public var maximumMessageSize = 262_144
+    /// A smaller size to tell the peer instead, where larger messages are of no use and are still no reason to end the
+    /// association; nil for `maximumMessageSize`. Bytes.
+    public var announcedMessageSize: Int?
     /// Channels that the peer has opened and that are not closed; further ones are reset.
     public var maximumRemoteChannels = 1_024
     /// Labels and protocols of those channels together. Bytes.

@@ -111,7 +111,9 @@ extension LocalSection {
         } else {
             section.append(SDP.SCTPPort(port))
         }
-        section.append(SDP.MaxMessageSize(UInt64(clamping: configuration.dataChannels.maximumMessageSize)))
+        let limit = configuration.dataChannels.maximumMessageSize
+        let size = min(configuration.dataChannels.announcedMessageSize ?? limit, limit)
+        section.append(SDP.MaxMessageSize(UInt64(clamping: size)))
         return section
     }
 }

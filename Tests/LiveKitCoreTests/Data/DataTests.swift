@@ -1,6 +1,7 @@
 import Foundation
 import LiveKitProtocol
 import RTCEngine
+import RTCWire
 import SFUCore
 import SwiftProtobuf
 import Testing
@@ -242,10 +243,36 @@ import Testing
         #expect(bob.heard == (mayAtFirst ? said.reversed() : said))
     }
 
+    @Test func `a client is told how large a message may be, and one that is as large comes`() throws {
+        let venue = Venue()
+        let clients = try venue.gather([("ann", .single), ("bob", .dual)])
+        let (ann, bob) = (clients[0], clients[1])
+        for text in [ann.answers.first?.sdp, bob.answers.first?.sdp, bob.offers.first?.sdp] {
+            let description = try SessionDescription(parsing: try #require(text))
+            let section = try #require(description.media.first { $0.kind == "application" })
+            #expect(section.first(SDP.MaxMessageSize.self)?.value == 65_536)
+        }
+        var packet = LiveKitDataPacket.with { $0.user.payload = Data(count: 65_000) }
+        let envelope: [UInt8] = try packet.serializedBytes()
+        packet.user.payload = Data(count: 65_000 + 65_536 - envelope.count)
+        let largest: [UInt8] = try packet.serializedBytes()
+        #expect(largest.count == 65_536)
+        try ann.sendBytes(largest)
+        #expect(throws: DataChannelError.messageTooLarge(limit: 65_536)) { try ann.sendBytes(largest + [0]) }
+        // On a channel of the client's own naming there is no packet that takes room.
+        try ann.open("notes")
+        venue.run(for: .milliseconds(200))
+        try ann.sendText(String(repeating: "x", count: 65_536), "notes")
+        venue.run(for: .seconds(Int64(1)))
+        #expect(bob.messages.map(\.packet.user.payload.count) == [packet.user.payload.count, 65_536])
+    }
+
     @Test func `what is no packet, and what is too large, is dropped`() throws {
-        let venue = Venue { $0.limits.dataMessageBytes = 2_000 }
+        let venue = Venue()
         let clients = try venue.gather([("ann", .single), ("bob", .single)])
         let (ann, bob) = (clients[0], clients[1])
+        // Below what they were told: so they do not go by that.
+        venue.room.configuration.limits.dataMessageBytes = 2_000
         try ann.say(String(repeating: "x", count: 2_000))
         try ann.sendBytes([0xff, 0xff, 0xff])
         try ann.sendBytes([])

@@ -34,6 +34,17 @@ import Testing
         #expect(try negotiate(&bob, &alice).offer.outline == ["0 application - "])
     }
 
+    @Test func `a peer may be told of a smaller size than we take, and of no larger one`() throws {
+        for (size, told) in [(65_536, 65_536), (300_000, 262_144)] {
+            var alice = Party("alice") { $0.dataChannels.announcedMessageSize = size }
+            var bob = Party("bob")
+            try alice.negotiator.wantDataChannels()
+            let exchange = try negotiate(&alice, &bob)
+            #expect(exchange.offer.media[0].values(of: "max-message-size") == ["\(told)"])
+            #expect(exchange.answer.media[0].values(of: "max-message-size") == ["262144"])
+        }
+    }
+
     @Test func `data stands behind media, and shares its transport`() throws {
         var (alice, bob) = (Party("alice"), Party("bob"))
         try alice.negotiator.wantDataChannels()
