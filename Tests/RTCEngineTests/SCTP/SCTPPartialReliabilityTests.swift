@@ -95,6 +95,25 @@ import Testing
         #expect(pair.received(by: .right).map(\.bytes) == [[2]])
     }
 
+    @Test(arguments: [true, false])
+    func `a stream whose first message is given up before a reset and after it goes on`(interleaves: Bool) throws {
+        var pair = connected(interleaves)
+        for round in UInt8(0)..<3 {
+            let lost = SCTPDataLoss(1)
+            pair.passes = { _, packet in lost.passes(packet) }
+            try pair.send([round, 1], on: 6, .maxRetransmits(0))
+            pair.run(for: .seconds(Int64(5)))
+            #expect(lost.lost == 1)
+            if round == 2 { try pair.send([round, 2], on: 6) }
+            pair.run(for: .seconds(Int64(1)))
+            pair[.left].resetStreams([6], at: pair.now)
+            pair.run(for: .seconds(Int64(2)))
+        }
+        #expect(pair.received(by: .right).map(\.bytes) == [[2, 2]])
+        #expect(pair[.left].statistics.messagesAbandoned == 3)
+        #expect(pair[.left].holdsNothing && pair[.right].holdsNothing)
+    }
+
     @Test func `towards a peer without FORWARD TSN everything is reliable`() throws {
         var pair = SCTPPair.connected()
         pair[.left].queue.mayAbandon = false

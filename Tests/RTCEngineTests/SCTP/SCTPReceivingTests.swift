@@ -113,6 +113,54 @@ import Testing
         #expect(reassembly.held == 0)
     }
 
+    @Test(arguments: [true, false])
+    func `the same number given up before a reset and after it is skipped twice`(interleaved: Bool) {
+        var reassembly = SCTPReassembly(maximumMessageSize: 1_000)
+        reassembly.isInterleaved = interleaved
+        func skip(upTo tsn: UInt32) -> SCTPForwardTSN {
+            SCTPForwardTSN(
+                isInterleaved: interleaved, cumulativeTSN: tsn,
+                skipped: [.init(stream: 3, isUnordered: false, message: 0)])
+        }
+        reassembly.forward(skip(upTo: 1))
+        #expect(reassembly.reset([3]) == [3])
+        reassembly.forward(skip(upTo: 2))
+        insert(SCTPText.data(5, stream: 3, message: 2, interleaved: interleaved), [2], &reassembly)
+        insert(SCTPText.data(4, stream: 3, message: 1, interleaved: interleaved), [1], &reassembly)
+        // 3 may be the first message of the stream as it is now.
+        reassembly.settleSkips(upTo: 2)
+        #expect(deliver(&reassembly).isEmpty)
+        // It was another stream's.
+        reassembly.settleSkips(upTo: 5)
+        #expect(deliver(&reassembly) == [[1], [2]])
+        insert(SCTPText.data(6, stream: 3, message: 3, interleaved: interleaved), [3], &reassembly)
+        #expect(deliver(&reassembly) == [[3]])
+        #expect(reassembly.held == 0)
+    }
+
+    @Test(arguments: [true, false])
+    func `what comes late after a reset shows that what is named once more was of the stream before`(
+        interleaved: Bool
+    ) {
+        var reassembly = SCTPReassembly(maximumMessageSize: 1_000)
+        reassembly.isInterleaved = interleaved
+        func skip(upTo tsn: UInt32) -> SCTPForwardTSN {
+            SCTPForwardTSN(
+                isInterleaved: interleaved, cumulativeTSN: tsn,
+                skipped: [.init(stream: 3, isUnordered: false, message: 0)])
+        }
+        reassembly.forward(skip(upTo: 1))
+        #expect(reassembly.reset([3]) == [3])
+        // 2 was another stream's, 3 is the first message of this one.
+        insert(SCTPText.data(4, stream: 3, message: 1, interleaved: interleaved), [1], &reassembly)
+        reassembly.forward(skip(upTo: 2))
+        reassembly.settleSkips(upTo: 2)
+        insert(SCTPText.data(3, stream: 3, message: 0, interleaved: interleaved), [0], &reassembly)
+        reassembly.settleSkips(upTo: 4)
+        #expect(deliver(&reassembly) == [[0], [1]])
+        #expect(reassembly.held == 0)
+    }
+
     @Test func `what was delivered before a reset does not keep its number from being skipped after it`() {
         var reassembly = SCTPReassembly(maximumMessageSize: 1_000)
         insert(SCTPText.data(1, stream: 5, message: 0), [1], &reassembly)

@@ -25,6 +25,7 @@ extension SCTPAssociation {
 
     /// Hands over the messages that have become whole, and whose turn it is.
     mutating func tellDelivered() {
+        reassembly.settleSkips(upTo: received.cumulative)
         while let message = reassembly.popDelivered() {
             counters.messagesReceived += 1
             outputs.append(.message(message))

@@ -19,8 +19,11 @@ struct SCTPReassembly: Sendable {
     private(set) var held = 0
     private let maximumMessageSize: Int
     private var streams: [UInt16: SCTPInboundStream] = [:]
-    /// What the peer had named last as given up before a reset, of the streams on which nothing has come since.
-    private var skippedBeforeReset: [UInt16: UInt32] = [:]
+    /// What the peer had named last as given up before a reset, of the streams of which it is not known to be over.
+    private var skippedBeforeReset: [UInt16: SCTPSkipBeforeReset] = [:]
+    /// The streams of which such a message was named once more and messages behind it wait, with the first TSN of
+    /// these.
+    private var doubtful: [UInt16: UInt32] = [:]
     /// Fragments of unordered messages in DATA, of all streams by TSN: the number of such a message says nothing
     /// (RFC 9260 §3.3.1), and a FORWARD TSN does not name its stream.
     private var unordered = SCTPFragments()
@@ -37,7 +40,8 @@ struct SCTPReassembly: Sendable {
 
     private mutating func insertOrdered(_ header: SCTPDataHeader, _ payload: RawSpan) -> Insertion {
         let id = header.stream
-        var stream = streams[id] ?? begin(id)
+        if !skippedBeforeReset.isEmpty { noteBehindReset(header) }
+        var stream = streams[id] ?? SCTPInboundStream()
         // Given up by the peer, and late.
         guard let place = stream.place(of: header.message, isInterleaved: isInterleaved) else { return .taken }
         // Taken out, so that what it holds is not copied.
@@ -64,11 +68,6 @@ struct SCTPReassembly: Sendable {
         }
         keep(message, at: place, isKnown: known != nil, in: &stream.ordered)
         return answer(result)
-    }
-
-    private mutating func begin(_ id: UInt16) -> SCTPInboundStream {
-        skippedBeforeReset[id] = nil
-        return SCTPInboundStream()
     }
 
     private mutating func insertUnordered(_ header: SCTPDataHeader, _ payload: RawSpan) -> Insertion {
@@ -164,17 +163,14 @@ extension SCTPReassembly {
     /// RFC 3758 §3.6, RFC 8260 §2.3: what is whole is delivered, the rest forgotten.
     mutating func forward(_ chunk: SCTPForwardTSN) {
         for skip in chunk.skipped {
-            // A peer that has not heard our last acknowledgement names what it gave up before the reset once more: of
-            // the stream as it is now that would be messages that are still to come.
-            if streams[skip.stream] == nil, skippedBeforeReset[skip.stream] == skip.message { continue }
-            guard var stream = streams[skip.stream] ?? (skip.isUnordered ? nil : begin(skip.stream)) else { continue }
+            guard var stream = streams[skip.stream] ?? (skip.isUnordered ? nil : SCTPInboundStream()) else { continue }
             streams[skip.stream] = nil
             if skip.isUnordered {
                 let limit = stream.unorderedPlace(of: skip.message)
                 while let message = stream.unordered.popFirst(upTo: limit) { held -= message.cost }
             } else {
                 stream.lastSkipped = skip.message
-                skipOrdered(upTo: skip.message, &stream, skip.stream)
+                if !isDoubtful(skip) { skipOrdered(upTo: skip.message, &stream, skip.stream) }
             }
             streams[skip.stream] = stream
         }
@@ -201,10 +197,70 @@ extension SCTPReassembly {
         unordered.discard(streams: named)
         held += unordered.cost
         for id in named {
+            doubtful[id] = nil
             guard let stream = streams.removeValue(forKey: id) else { continue }
-            skippedBeforeReset[id] = stream.lastSkipped
+            skippedBeforeReset[id] = stream.lastSkipped.map { SCTPSkipBeforeReset(message: $0) }
             held -= stream.ordered.cost + stream.unordered.cost
         }
         return named
+    }
+}
+
+/// What the peer had named last as given up before it reset a stream.
+private struct SCTPSkipBeforeReset: Sendable {
+    /// As it is on the wire.
+    let message: UInt32
+    /// It was named since, of whichever of the two streams.
+    var isNamedAgain = false
+    /// The first TSN that has come of the messages behind it, of the stream as it is now.
+    var firstBehind: UInt32?
+}
+
+// A FORWARD TSN names what was given up since the last acknowledgement that the peer has heard (RFC 3758 §3.5 C4). One
+// that names, after a reset, the same number as the last one before it therefore says either of two things: the old
+// stream's message once more, since our acknowledgement is under way, or that of the stream as it is now, whose
+// messages up to there were given up as well. Its TSN does not tell them apart, as that may be another stream's. What
+// comes does: a message up to that number shows that those are still to come. If everything before a message behind it
+// is accounted for (messages of a stream are sent in their order), they never will.
+extension SCTPReassembly {
+    private mutating func isDoubtful(_ skip: SCTPForwardTSN.Skipped) -> Bool {
+        guard var before = skippedBeforeReset[skip.stream] else { return false }
+        guard before.message == skip.message else {
+            // The stream as it is now has got on.
+            skippedBeforeReset[skip.stream] = nil
+            doubtful[skip.stream] = nil
+            return false
+        }
+        before.isNamedAgain = true
+        skippedBeforeReset[skip.stream] = before
+        doubtful[skip.stream] = before.firstBehind
+        return true
+    }
+
+    /// An ordered fragment has come.
+    private mutating func noteBehindReset(_ header: SCTPDataHeader) {
+        guard var before = skippedBeforeReset[header.stream] else { return }
+        guard header.message > before.message else {
+            skippedBeforeReset[header.stream] = nil
+            doubtful[header.stream] = nil
+            return
+        }
+        if let first = before.firstBehind, !SerialNumber.isNewer(first, than: header.tsn) { return }
+        before.firstBehind = header.tsn
+        skippedBeforeReset[header.stream] = before
+        if before.isNamedAgain { doubtful[header.stream] = header.tsn }
+    }
+
+    /// Skips what was in doubt, where everything up to this TSN has come or was given up.
+    mutating func settleSkips(upTo cumulativeTSN: UInt32) {
+        guard !doubtful.isEmpty else { return }
+        for (id, first) in doubtful where !SerialNumber.isNewer(first, than: cumulativeTSN) {
+            doubtful[id] = nil
+            guard let before = skippedBeforeReset.removeValue(forKey: id),
+                var stream = streams.removeValue(forKey: id)
+            else { continue }
+            skipOrdered(upTo: before.message, &stream, id)
+            streams[id] = stream
+        }
     }
 }
