@@ -23,6 +23,8 @@ struct VirtualSignaling {
     var offersWhenNeeded = false
     /// How long the called application thinks before it answers.
     var answerDelay = Interval.zero
+    /// What becomes of a description's text on its way.
+    var rewrites: @Sendable (SDPType, String) -> String = { $1 }
     /// Which side gives way when both offer.
     var politeSide = CallSimulation.Side.right
 }
@@ -60,7 +62,7 @@ extension CallSimulation {
     private mutating func send(_ type: SDPType, _ text: String, offer number: Int, from side: Side) {
         if signaling.gatheringFirst.contains(side) { gather(side) }
         let text = self[side].machine.localDescription?.sdp.text ?? text
-        signal(.description(type, text, offer: number), from: side)
+        signal(.description(type, signaling.rewrites(type, text), offer: number), from: side)
         gather(side)
     }
 

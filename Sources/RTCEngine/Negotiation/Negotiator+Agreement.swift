@@ -27,6 +27,8 @@ extension Negotiator {
                 isAnswerLocal
                 ? local.direction(ofSection: index) : remote.direction(ofSection: index, answering: local).reversed
             transceivers[place].association.currentDirection = TransceiverDirection(answer)
+            let isReduced = ours.has(.rtcpReducedSize) && theirs.has(.rtcpReducedSize)
+            transceivers[place].association.allowsReducedSizeRTCP = isReduced
             if !isAnswerLocal {
                 noteRemoteTrack(place, theirs, answer.reversed)
             } else if !answer.receives {
@@ -123,6 +125,15 @@ extension Negotiator {
         case .active, .actpass, .holdconn, nil: isAnswerLocal ? .client : .server
         case .passive: isAnswerLocal ? .server : .client
         }
+    }
+
+    /// Whether RTCP may go as single packets (RFC 5506 §5). Feedback goes for all of the bundle at once, so all of its
+    /// sections that carry media have to have agreed.
+    var allowsReducedSizeRTCP: Bool {
+        let carrying = transceivers.filter { transceiver in
+            transceiver.currentDirection.map { $0.sends || $0.receives } ?? false
+        }
+        return !carrying.isEmpty && carrying.allSatisfy(\.association.allowsReducedSizeRTCP)
     }
 
     /// A negotiation is complete.

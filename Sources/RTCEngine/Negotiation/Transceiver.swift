@@ -39,6 +39,8 @@ public struct Transceiver: Sendable, Hashable, Identifiable {
         var remoteTrackID: String?
         var sending: SendParameters?
         var receiving: ReceiveParameters?
+        /// Both descriptions say `a=rtcp-rsize` here.
+        var allowsReducedSizeRTCP = false
         /// The names of the layers that we took last: what our offers ask for again, after a hold too.
         var receivedLayers: [String] = []
     }

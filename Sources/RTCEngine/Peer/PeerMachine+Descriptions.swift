@@ -142,6 +142,7 @@ extension PeerMachine {
     // MARK: What they ask for
 
     private mutating func perform(_ actions: [NegotiationAction], at now: Instant) {
+        allowsReducedSizeRTCP = negotiator.allowsReducedSizeRTCP
         for action in actions { perform(action, at: now) }
         noteFeedbackSource()
         drainTransport(at: now)

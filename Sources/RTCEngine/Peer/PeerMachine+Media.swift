@@ -279,7 +279,8 @@ extension PeerMachine {
         forEachLayerStream { $0.tick(into: &$1, at: now) }
         forEachLayerSender { $0.tick(into: &$1, at: now) }
         let ssrc = feedbackSSRC
-        feedbackGenerator?.tick(into: &packets, senderSSRC: ssrc, at: now)
+        let name = allowsReducedSizeRTCP ? nil : cname
+        feedbackGenerator?.tick(into: &packets, senderSSRC: ssrc, cname: name, at: now)
         if reports.isDue(at: now) { sendReports(at: now) }
         tickCongestion(at: now)
         sendPackets(at: now)

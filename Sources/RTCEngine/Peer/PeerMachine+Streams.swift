@@ -15,7 +15,6 @@ extension PeerMachine {
         }
         configuration.redundancy?.depth = self.configuration.redundancyDepth
         configuration.unit = self.configuration.unit
-        allowsReducedSizeRTCP = parameters.allowsReducedSizeRTCP
         if configuration.retransmission == nil, configuration.historyCount > 0 {
             sentPackets.keep(configuration.ssrc)
         }

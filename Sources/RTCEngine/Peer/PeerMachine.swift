@@ -65,6 +65,7 @@ public struct PeerMachine: ~Copyable {
     /// none.
     public internal(set) var isAmidPicture: Bool?
 
+    /// Feedback may go without a report, as far as the last descriptions say (RFC 5506).
     var allowsReducedSizeRTCP = false
     /// The identifiers of header extensions, which are the same in all bundled sections (RFC 9143 §12).
     var extensionIDs = HeaderExtensionIDs()

@@ -45,10 +45,8 @@ extension ReceiveStream {
     private func send(_ packet: RTCPPacket, into queue: inout PacketQueue) {
         queue.appendRTCP { bytes in
             if !configuration.allowsReducedSizeRTCP {
-                // RFC 3550 §6.1: a compound begins with a report and names its sender.
-                let chunk = SourceDescription.Chunk(ssrc: configuration.localSSRC, cname: configuration.cname)
-                RTCPPacket.receiverReport(ReceiverReport(ssrc: configuration.localSSRC)).write(into: &bytes)
-                RTCPPacket.sourceDescription(SourceDescription(chunks: [chunk])).write(into: &bytes)
+                RTCPPacket.writeEmptyReport(
+                    of: configuration.localSSRC, cname: configuration.cname, into: &bytes)
             }
             packet.write(into: &bytes)
         }

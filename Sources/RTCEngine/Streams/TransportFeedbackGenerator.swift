@@ -47,12 +47,18 @@ public struct TransportFeedbackGenerator: Sendable {
     }
 
     /// Queues the feedback that has fallen due.
-    public mutating func tick(into queue: inout PacketQueue, senderSSRC: UInt32, at now: Instant) {
+    ///
+    /// - Parameter cname: our canonical name, where feedback may not go by itself; nil with reduced size (RFC 5506).
+    public mutating func tick(
+        into queue: inout PacketQueue, senderSSRC: UInt32, cname: String? = nil, at now: Instant
+    ) {
         guard let nextWake, now >= nextWake else { return }
         self.nextWake = nil
         pending.sort { ($0.sequence, $0.at) < ($1.sequence, $1.at) }
         var start = 0
-        while start < pending.count { start = send(from: start, into: &queue, senderSSRC: senderSSRC) }
+        while start < pending.count {
+            start = send(from: start, into: &queue, senderSSRC: senderSSRC, cname: cname)
+        }
         pending.removeAll(keepingCapacity: true)
         adapt(at: now)
     }
@@ -67,7 +73,9 @@ public struct TransportFeedbackGenerator: Sendable {
     }
 
     /// One feedback packet about the arrivals from `start` on; returns where the next begins.
-    private mutating func send(from start: Int, into queue: inout PacketQueue, senderSSRC: UInt32) -> Int {
+    private mutating func send(
+        from start: Int, into queue: inout PacketQueue, senderSSRC: UInt32, cname: String?
+    ) -> Int {
         let first = pending[start]
         // The gap since the last feedback is told as losses; a late packet is told about again, on its own.
         var base = first.sequence
@@ -107,12 +115,24 @@ public struct TransportFeedbackGenerator: Sendable {
         }
         feedbackCount &+= 1
         nextSequence = max(nextSequence ?? 0, base + Int64(feedback.statusCount))
-        queue.appendRTCP { RTCPPacket.transportFeedback(feedback).write(into: &$0) }
+        queue.appendRTCP { bytes in
+            if let cname { RTCPPacket.writeEmptyReport(of: senderSSRC, cname: cname, into: &bytes) }
+            RTCPPacket.transportFeedback(feedback).write(into: &bytes)
+        }
         return max(index, start + 1)
     }
 
     /// Two bytes of delta each, and two of chunks for seven, keep a packet below 1,200 bytes.
     private static let maximumArrivals = 400
+}
+
+extension RTCPPacket {
+    /// RFC 3550 §6.1: a compound begins with a report, an empty one if need be, and names its sender.
+    static func writeEmptyReport(of ssrc: UInt32, cname: String, into bytes: inout [UInt8]) {
+        let chunk = SourceDescription.Chunk(ssrc: ssrc, cname: cname)
+        RTCPPacket.receiverReport(ReceiverReport(ssrc: ssrc)).write(into: &bytes)
+        RTCPPacket.sourceDescription(SourceDescription(chunks: [chunk])).write(into: &bytes)
+    }
 }
 
 extension Int64 {

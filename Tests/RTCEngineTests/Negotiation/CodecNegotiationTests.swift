@@ -282,6 +282,22 @@ import Testing
         #expect(try answer(formats: "100", lines + ["a=rtcp-rsize"]).has(.rtcpReducedSize))
     }
 
+    @Test func `single packets of RTCP are agreed on where all sections that carry media say so`() throws {
+        var alice = Party("alice")
+        var bob = Party("bob")
+        _ = try alice.negotiator.addTransceiver(.audio, direction: .sendrecv)
+        let video = try alice.negotiator.addTransceiver(.video, direction: .sendrecv)
+        var offer = try alice.offers().sdp
+        offer.media[1].removeAttributes(named: SDP.Flag.rtcpReducedSize.rawValue)
+        _ = try bob.takes(offer)
+        let answer = try bob.answers().sdp
+        _ = try alice.negotiator.setRemote(.answer, answer)
+        #expect(!alice.negotiator.allowsReducedSizeRTCP && !bob.negotiator.allowsReducedSizeRTCP)
+        _ = try alice.negotiator.setDirection(.inactive, of: video)
+        try negotiate(&alice, &bob)
+        #expect(alice.negotiator.allowsReducedSizeRTCP && bob.negotiator.allowsReducedSizeRTCP)
+    }
+
     @Test func `one-way extensions go one way`() throws {
         var bob = Party("bob")
         let uri = HeaderExtensionURI.absoluteSendTime

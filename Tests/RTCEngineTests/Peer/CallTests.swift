@@ -40,6 +40,29 @@ import Testing
         #expect(call.violations == [])
     }
 
+    @Test(arguments: [true, false])
+    func `what tells of arrivals begins with a report where single packets of RTCP were not agreed on`(agreed: Bool) {
+        var call = CallSimulation()
+        if !agreed { call.signaling.rewrites = { _, text in text.replacing("a=rtcp-rsize\r\n", with: "") } }
+        call.begin()
+        call.connects()
+        call.run(for: .seconds(Int64(1)))
+        #expect(call[.left].machine.feedbackTracker.feedbackReceived > 0)
+        call.awaits("arrivals are to be told") { $0[.right].machine.feedbackGenerator?.nextWake != nil }
+        let types = call.tell(.right) { machine, now in
+            machine.tick(at: now + TransportFeedbackGenerator.intervals.upperBound)
+            var types: Set<UInt8> = []
+            while let transmit = machine.pollTransmit() {
+                if DatagramKind(transmit.bytes) == .rtcp { types.insert(transmit.bytes[1]) }
+            }
+            return types
+        }
+        // RFC 3550 §12.1, RFC 4585 §6.1.
+        #expect(types.contains(205) == agreed)
+        #expect(agreed || !types.isEmpty && types.isSubset(of: [200, 201]))
+        #expect(call.violations == [])
+    }
+
     @Test func `an offer with nothing to answer with is a call in one direction`() {
         var call = CallSimulation()
         call.begin(answersWith: [])
