@@ -3,7 +3,7 @@ public import RTCWire
 extension ICEAgent {
     /// The peer's credential, from its description. The first one begins the checks. A different one later is the
     /// peer's restart: it is kept aside, with the candidates that follow it, until `restart(local:at:)` gives our
-    /// own half; until then the present pair goes on.
+    /// own half, or `followRemote(at:)` says that this stays; until then the present pair goes on.
     public mutating func setRemote(_ parameters: ICEParameters, isLite: Bool, at now: Instant) {
         guard connectionState != .closed else { return }
         if let peer = session.peer {

@@ -37,7 +37,15 @@ extension ICEAgent {
 
         let isOfPresentPeer = session.peer.map { fragments[1] == $0.parameters.usernameFragment } ?? false
         let isPresent = credential.fragment == session.credential.fragment
-        guard isPresent || isOfPresentPeer && credential.fragment == session.retired?.fragment else {
+        // Ours stays where the peer alone restarts (`followRemote`).
+        let isOfFormerPeer =
+            session.peer != nil && !isOfPresentPeer
+            && path.map {
+                $0.generation != session.generation && fragments[1] == $0.peer.parameters.usernameFragment
+            } == true
+        guard
+            isPresent && !isOfFormerPeer || isOfPresentPeer && credential.fragment == session.retired?.fragment
+        else {
             // The peer has not moved to the new pair yet: it keeps its consent, and nothing else comes of it.
             confirm(request, key: credential.key, over: route)
             return noteHeard(over: route, at: now)
@@ -132,15 +140,14 @@ extension ICEAgent {
     // MARK: What a check means for us
 
     private mutating func act(on check: EarlyCheck, at now: Instant) {
-        guard let peer = session.peer else {
-            // The peer's description is still on its way.
+        guard let peer = session.peer, check.remoteFragment == peer.parameters.usernameFragment else {
+            // The peer's description is still on its way: its first one, or the answer that brings another credential.
             guard session.earlyChecks.count < configuration.maximumEarlyChecks,
                 !session.earlyChecks.contains(check)
             else { return }
             session.earlyChecks.append(check)
             return
         }
-        guard check.remoteFragment == peer.parameters.usernameFragment else { return }
         acceptCheck(over: check.route, priority: check.priority, usesCandidate: check.usesCandidate, at: now)
     }
 

@@ -15,20 +15,8 @@ extension ICEAgent {
         if let shelved, shelved.local == local, path?.generation == shelved.generation {
             return takeBackRestart(shelved, at: now)
         }
-        if let path, path.generation == session.generation {
-            if path.consent.isFresh { shelved = session } else { self.path = nil }
-            noteRoute()
-        }
-        acquaintances.beginGeneration()
-        generations += 1
-        session = ICESession(
-            generation: generations, local: local, after: session.credential, configuration: configuration)
-        // W3C RTCIceTransportState: a restart takes completed back to connected, and forgets a lost connection.
-        switch connectionState {
-        case .completed: move(to: .connected, because: "a restart gathers candidates anew")
-        case .disconnected, .failed: move(to: .checking, because: "a restart looks for a pair anew")
-        case .new, .checking, .connected, .closed: break
-        }
+        if let path, path.generation == session.generation, path.consent.isFresh { shelved = session }
+        beginGeneration(local: local, after: session.credential)
         announcedGathering = .new
         for (index, base) in bases.enumerated() { gather(from: base, index: index, at: now) }
         tellStreamHosts(at: now)
@@ -43,6 +31,40 @@ extension ICEAgent {
             meet(staged.peer, at: now)
         }
         advance(at: now)
+    }
+
+    /// The peer's half that is kept aside (`setRemote`) counts from now on, with our own as it is: an answer has
+    /// brought it to an offer that restarts nothing. By RFC 8839 §4.4.1.1.1 both halves change, and RFC 8829 §5.10
+    /// makes such an answer an error; but a peer that sends one has left the credential before, and who asks for that
+    /// is asked until consent ends. The selected pair carries media, as in any restart, until another one is selected.
+    public mutating func followRemote(at now: Instant) {
+        guard connectionState != .closed, let staged else { return }
+        self.staged = nil
+        let former = session
+        beginGeneration(local: former.local, after: former.retired)
+        session.goOn(from: former)
+        // An answer is not taken back.
+        shelved = nil
+        session.trickle = staged.trickle
+        meet(staged.peer, at: now)
+        advance(at: now)
+    }
+
+    /// A session without a peer; what carried media under the one before does so for as long as it answers.
+    private mutating func beginGeneration(local: ICEParameters, after retired: LocalCredential?) {
+        if let path, path.generation == session.generation {
+            if !path.consent.isFresh { self.path = nil }
+            noteRoute()
+        }
+        acquaintances.beginGeneration()
+        generations += 1
+        session = ICESession(generation: generations, local: local, after: retired, configuration: configuration)
+        // W3C RTCIceTransportState: a restart takes completed back to connected, and forgets a lost connection.
+        switch connectionState {
+        case .completed: move(to: .connected, because: "a restart looks for another pair")
+        case .disconnected, .failed: move(to: .checking, because: "a restart looks for a pair anew")
+        case .new, .checking, .connected, .closed: break
+        }
     }
 
     private mutating func takeBackRestart(_ former: ICESession, at now: Instant) {

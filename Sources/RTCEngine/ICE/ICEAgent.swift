@@ -33,7 +33,8 @@ public struct ICEAgent: Sendable {
     var session: ICESession
     /// How many have followed the first one; none has the number of one that was given up.
     var generations = 0
-    /// The peer's next generation, known before ours (RFC 8839 §4.4.1.1.1): it begins with our own restart.
+    /// The peer's next generation, known before ours (RFC 8839 §4.4.1.1.1): it begins with our own restart, or when it
+    /// is known that there is none (`followRemote`).
     var staged: (peer: ICERemotePeer, trickle: RemoteTrickle)?
     /// What carries media; of the present generation or, during a restart, of the one before. Whoever sets it or
     /// changes its consent calls `noteRoute`.

@@ -98,6 +98,17 @@ struct ICESession: Sendable {
         self.checklist = Checklist(limit: configuration.maximumPairs)
     }
 
+    /// Our half goes on as it was: its candidates, what looks for more of them, and checks that came too early.
+    mutating func goOn(from former: ICESession) {
+        transportPolicy = former.transportPolicy
+        hasWithheld = former.hasWithheld
+        locals = former.locals
+        earlyChecks = former.earlyChecks
+        gatherer = former.gatherer
+        transactions = former.transactions
+        transactions.removeChecks()
+    }
+
     var isChecking: Bool {
         switch phase {
         case .checking: true

@@ -157,6 +157,8 @@ extension PeerMachine {
             ice.restart(local: local, at: now)
         case .setRemoteICE(let parameters, let isLite):
             ice.setRemote(parameters, isLite: isLite, at: now)
+            // Where our half changes too, it has done so by now.
+            ice.followRemote(at: now)
         case .addRemoteCandidate(let candidate):
             ice.addRemoteCandidate(candidate, at: now)
         case .endOfRemoteCandidates:

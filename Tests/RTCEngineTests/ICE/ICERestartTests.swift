@@ -95,6 +95,43 @@ import Testing
         }
     }
 
+    @Test(arguments: ICEDuet.Side.allCases)
+    func `a peer that restarts alone is followed, and nothing is gathered for it`(side: ICEDuet.Side) {
+        var duet = connected()
+        let local = duet[side].agent.localParameters
+        let former = duet[side].agent.selectedPair
+        let gathered = duet[side].candidates.count
+        duet.restart(side.other)
+        duet.describe(side)
+        duet.run(for: .milliseconds(60))
+        duet.tell(side) { agent, now in agent.followRemote(at: now) }
+        #expect(duet[side].agent.localParameters == local)
+        #expect(duet[side].agent.selectedPair == former)
+        #expect(duet[side].agent.statistics.pairBeforeRestart != nil)
+        duet.run(for: .milliseconds(60_000))
+        #expect(duet[side].candidates.count == gathered)
+        for side in ICEDuet.Side.allCases {
+            #expect(duet[side].agent.hasConsent)
+            #expect(duet[side].agent.statistics.pairBeforeRestart == nil)
+            #expect(duet[side].agent.statistics.pairs.contains { $0.isNominated })
+            #expect(!duet[side].states.contains(.disconnected) && !duet[side].states.contains(.failed))
+        }
+    }
+
+    @Test func `a new half of the peer's that leads nowhere leaves the old pair in use on both sides`() {
+        var duet = connected()
+        duet.tell(.left) { agent, now in
+            agent.setRemote(ICEParameters(usernameFragment: "gone", password: "gone"), isLite: false, at: now)
+            agent.endOfRemoteCandidates(at: now)
+            agent.followRemote(at: now)
+        }
+        duet.run(for: .milliseconds(60_000))
+        for side in ICEDuet.Side.allCases {
+            #expect(duet[side].agent.hasConsent)
+            #expect(duet[side].agent.connectionState.isUsable)
+        }
+    }
+
     @Test func `a failed connection comes back by a restart`() {
         var duet = connected()
         duet.network.setUplink(.cut, of: duet[.right].host)

@@ -32,6 +32,37 @@ import Testing
     }
 
     @Test(arguments: CallSimulation.Side.allCases)
+    func `an answer with other credentials to an offer that restarts nothing is followed`(
+        side: CallSimulation.Side
+    ) throws {
+        var call = connected()
+        let local = call[side].machine.ice.localParameters
+        let offer = try call.tell(side) { machine, now in
+            let offer = try machine.createOffer(iceRestart: false)
+            try machine.setLocalDescription(.offer, offer, at: now)
+            return offer
+        }
+        let answer = try call.tell(side.other) { machine, now in
+            try machine.setRemoteDescription(.offer, offer, at: now)
+            let fresh = machine.ice.makeRestartParameters()
+            let answer = try machine.negotiator.createAnswer(ice: fresh)
+            try machine.setLocalDescription(.answer, answer, at: now)
+            return answer
+        }
+        try call.tell(side) { machine, now in try machine.setRemoteDescription(.answer, answer, at: now) }
+        call.run(for: .seconds(Int64(40)))
+        #expect(call[side].machine.ice.localParameters == local)
+        #expect(call[side].machine.ice.path?.peer.parameters == call[side.other].machine.ice.localParameters)
+        for side in CallSimulation.Side.allCases {
+            #expect(call[side].machine.ice.isSettled)
+            #expect(call[side].connectionStates == [.connecting, .connected])
+            #expect(call[side].refusals == [])
+            #expect(call.judge(.audio, at: side).skips == 0)
+        }
+        #expect(call.violations == [])
+    }
+
+    @Test(arguments: CallSimulation.Side.allCases)
     func `while a restart looks for a pair the one in use stays in the statistics`(side: CallSimulation.Side) throws {
         var call = connected()
         call.offer(side, iceRestart: true)
