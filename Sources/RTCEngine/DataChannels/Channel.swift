@@ -6,6 +6,8 @@ extension DataChannels {
         case channel(DataChannelID)
         /// Nobody: it is being reset, because the peer has opened what we do not take or closed what we do not know.
         case refused(StreamReset)
+        /// Nobody, for as long as the association lasts: the peer has not let it be reset.
+        case spent
     }
 
     /// Which directions of a stream are reset. A channel is over when both are (RFC 8831 §6.7).

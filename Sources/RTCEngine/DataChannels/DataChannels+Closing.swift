@@ -41,6 +41,8 @@ extension DataChannels {
             // A channel that this application has not made, or not yet. The peer waits for our half all the same.
             streams[stream] = .refused(StreamReset(incoming: true))
             association?.resetStreams([stream], at: now)
+        case .spent:
+            return
         }
     }
 
@@ -53,9 +55,26 @@ extension DataChannels {
         case .refused(var reset):
             reset.outgoing = true
             note(reset, of: stream, at: now)
-        case nil:
+        case .spent, nil:
             return
         }
+    }
+
+    /// Our half stays as it is, and a peer that resets nothing need not reset its own: the channel is closed all the
+    /// same. Neither side can tell another channel's messages on the stream from this one's, so there is to be none.
+    mutating func outgoingResetDenied(_ stream: UInt16) {
+        switch streams[stream] {
+        case .channel(let id):
+            guard let channel = channels[id], channel.state == .closing else { return }
+            streams[stream] = .spent
+            forget(id, channel.failure)
+        case .refused:
+            streams[stream] = .spent
+        case .spent, nil:
+            return
+        }
+        // Of the stream's next channel.
+        _ = held.take(stream)
     }
 
     private mutating func finish(_ id: DataChannelID, at now: Instant) {
@@ -79,7 +98,7 @@ extension DataChannels {
         switch streams[stream] {
         case .channel(let id): channels[id]?.reset.incoming == true
         case .refused(let reset): reset.incoming
-        case nil: false
+        case .spent, nil: false
         }
     }
 

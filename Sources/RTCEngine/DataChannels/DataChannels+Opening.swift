@@ -115,7 +115,7 @@ extension DataChannels {
             receive(open, on: message.stream, at: now)
         case (nil, .ack), (nil, nil):
             refuse(message.stream, at: now)
-        case (.refused, _):
+        case (.refused, _), (.spent, _):
             totals.strayMessages += 1
         }
     }

@@ -135,6 +135,7 @@ struct DataChannels: Sendable {
             case .message(let message): receive(message, at: now)
             case .incomingStreamsReset(let streams): for stream in streams { incomingReset(stream, at: now) }
             case .outgoingStreamsReset(let streams): for stream in streams { outgoingReset(stream, at: now) }
+            case .outgoingStreamsNotReset(let streams): for stream in streams { outgoingResetDenied(stream) }
             case .bufferedAmountDecreased(let stream): lessBuffered.insert(stream)
             case .closed(let reason): end(because: .transport(reason))
             }

@@ -111,6 +111,28 @@ import Testing
         #expect(pair[.left].streams == [:] && pair[.right].streams == [:])
     }
 
+    @Test func `a channel closes though the peer resets no streams, and its stream is not used again`() throws {
+        var pair = connected()
+        let (left, right) = try channel(&pair)
+        // As if its Supported Extensions had not named RE-CONFIG.
+        _ = pair.tell(.left) { end, _ in end.association?.peer?.features.remove(.reconfiguration) }
+        try pair.send(.text("last words"), on: left)
+        pair.close(left)
+        pair.run()
+        #expect(pair.journal(.left).story(of: left) == ["open", "closing", "closed"])
+        #expect(pair.journal(.right).messages(of: right) == [.text("last words")])
+        // The peer may not know that the channel is closed: what it sends there is nobody's.
+        try pair.send(.text("too late"), on: right, by: .right)
+        let next = try pair.create("next")
+        #expect(throws: DataChannelError.idInUse(0)) {
+            _ = try pair.create("same", DataChannelInit(negotiated: true, id: 0))
+        }
+        pair.run()
+        #expect(pair[.left].description(of: next)?.options.id == 2)
+        #expect(pair.journal(.left).story(of: next) == ["open"])
+        #expect(pair[.left].totals.strayMessages == 1)
+    }
+
     @Test func `both sides close at once`() throws {
         var pair = connected()
         let (left, right) = try channel(&pair)

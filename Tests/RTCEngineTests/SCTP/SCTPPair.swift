@@ -142,8 +142,8 @@ struct SCTPPair {
                 switch output {
                 case .send(let packet): enter(packet, from: side)
                 case .message(let message): messages[side.rawValue].append(message)
-                case .established, .restarted, .incomingStreamsReset, .outgoingStreamsReset, .bufferedAmountDecreased,
-                    .closed:
+                case .established, .restarted, .incomingStreamsReset, .outgoingStreamsReset, .outgoingStreamsNotReset,
+                    .bufferedAmountDecreased, .closed:
                     told[side.rawValue].append(output)
                 }
             }

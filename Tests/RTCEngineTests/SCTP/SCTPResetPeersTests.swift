@@ -96,6 +96,24 @@ import Testing
         #expect(pair.told(.left) == [.outgoingStreamsReset([7])])
     }
 
+    @Test func `what a peer denies is told as not done, and the stream goes on`() throws {
+        var pair = SCTPPair.connected()
+        let tape = SCTPResetTape()
+        pair.passes = { side, packet in
+            tape.note(packet, from: side)
+            return side == .left || !holds(.reconfiguration, packet)
+        }
+        pair[.left].resetStreams([7], at: pair.now)
+        pair.drain()
+        let asked = try #require(tape.requests.last)
+        pair.inject(answer(to: asked.number, SCTPReconfigurationResult.denied, for: pair[.left]), to: .left)
+        #expect(pair.told(.left) == [.outgoingStreamsNotReset([7])])
+        #expect(pair[.left].outgoingResets.isIdle)
+        try pair.send([1], on: 7)
+        pair.run(for: .seconds(Int64(1)))
+        #expect(pair.received(by: .right).map(\.bytes) == [[1]])
+    }
+
     // MARK: We are asked
 
     @Test func `a request that waits may be asked anew under the next number, as dcsctp does`() {

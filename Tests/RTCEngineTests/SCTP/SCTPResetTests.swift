@@ -111,7 +111,7 @@ import Testing
         try pair.send([1], on: 2)
         pair[.left].resetStreams([2], at: pair.now)
         pair.run(for: .seconds(Int64(1)))
-        #expect(pair.told(.left).contains(.outgoingStreamsReset([2])))
+        #expect(pair.told(.left).contains(.outgoingStreamsNotReset([2])))
         try pair.send([2], on: 2)
         pair.run(for: .seconds(Int64(1)))
         #expect(pair.received(by: .right).map(\.bytes) == [[1], [2]])

@@ -3,7 +3,8 @@ internal import RTCWire
 /// Resetting streams (RFC 6525), by which RFC 8831 §6.7 closes data channels.
 extension SCTPAssociation {
     /// Resets our outgoing side of these streams when what is queued on them has been sent. `outgoingStreamsReset`
-    /// tells when it is done; until then `send` on them throws `streamClosing`.
+    /// tells when it is done, `outgoingStreamsNotReset` that it cannot be; until then `send` on them throws
+    /// `streamClosing`.
     public mutating func resetStreams(_ streams: [UInt16], at now: Instant) {
         self.now = now
         guard state.acceptsMessages else { return }
@@ -104,6 +105,6 @@ extension SCTPAssociation {
         for stream in request.streams {
             if isReset { queue.forget(stream) } else { queue.setPhase(of: stream, to: .open) }
         }
-        outputs.append(.outgoingStreamsReset(request.streams))
+        outputs.append(isReset ? .outgoingStreamsReset(request.streams) : .outgoingStreamsNotReset(request.streams))
     }
 }

@@ -12,6 +12,8 @@ public enum SCTPOutput: Hashable, Sendable {
     case incomingStreamsReset([UInt16])
     /// Our outgoing side of these streams is reset, as asked by `resetStreams`.
     case outgoingStreamsReset([UInt16])
+    /// The peer does not reset streams, or has not done so with these (RFC 6525 §4.4): their messages are counted on.
+    case outgoingStreamsNotReset([UInt16])
     /// Less of this stream waits than before; see `bufferedAmount(of:)`.
     case bufferedAmountDecreased(UInt16)
     /// The association is over; no output follows but an answer to packets that come late.
