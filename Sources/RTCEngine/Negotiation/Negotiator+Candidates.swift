@@ -72,11 +72,15 @@ extension Negotiator {
     /// told stand as they are.
     mutating func removeLocalCandidates(_ candidates: [ICECandidate]) { localCandidates.remove(candidates) }
 
-    /// Our agent has found all candidates of this generation.
+    /// Our agent has found all candidates of this generation, and says so once. Descriptions that are made later show
+    /// it, also where none has the generation yet, or none any more: of a first offer that was taken back the agent
+    /// keeps what it has found.
     ///
-    /// - Returns: the section to name when telling the peer.
-    public mutating func endOfLocalCandidates() -> CandidatePlace? {
-        guard let fragment = transport.localICE?.usernameFragment else { return nil }
+    /// - Parameter usernameFragment: the agent's; nil for that of the present description.
+    /// - Returns: the section to name when telling the peer; nil when no local description has the generation.
+    public mutating func endOfLocalCandidates(of usernameFragment: String? = nil) -> CandidatePlace? {
+        let present = transport.localICE?.usernameFragment
+        guard let fragment = usernameFragment ?? present, present == nil || fragment == present else { return nil }
         localCandidates.end(fragment)
         completeLocalDescriptions()
         return localCandidatePlace(of: fragment)

@@ -134,8 +134,9 @@ extension PeerMachine {
                 guard let place = negotiator.addLocalCandidate(candidate) else { continue }
                 events.append(.localCandidate(candidate, mid: place.mid, mLineIndex: place.mLineIndex))
             case .gatheringStateChanged(let state):
-                if state == .complete, let place = negotiator.endOfLocalCandidates() {
-                    events.append(.endOfLocalCandidates(place))
+                if state == .complete {
+                    let place = negotiator.endOfLocalCandidates(of: ice.localParameters.usernameFragment)
+                    if let place { events.append(.endOfLocalCandidates(place)) }
                 }
                 events.append(.iceGatheringStateChanged(state))
             case .connectionStateChanged(let state, let because):

@@ -63,6 +63,28 @@ import Testing
         #expect(shown.map(\.foundation) == ["8"])
     }
 
+    @Test func `an end that comes when the first offer is taken back is in the next description`() throws {
+        var alice = Party("alice")
+        var bob = Party("bob")
+        _ = try alice.negotiator.addTransceiver(.audio)
+        _ = try bob.negotiator.addTransceiver(.audio)
+        _ = try alice.offers()
+        _ = try alice.negotiator.addLocalCandidate(candidate("7", ufrag: "alice-0"))
+        _ = try alice.negotiator.setLocal(.rollback)
+        let untold = alice.negotiator.endOfLocalCandidates(of: "alice-0")
+        #expect(untold == nil)
+        _ = try alice.takes(bob.offers().sdp)
+        let answer = try alice.negotiator.createAnswer(ice: alice.ice)
+        #expect(answer.media[0].candidates.map(\.foundation) == ["7"])
+        #expect(answer.media[0].has(.endOfCandidates))
+        _ = try alice.answers()
+        // That of a generation before says nothing of this one.
+        let former = alice.negotiator.endOfLocalCandidates(of: "alice-1")
+        #expect(former == nil)
+        let present = alice.negotiator.endOfLocalCandidates(of: "alice-0")
+        #expect(present?.mid == "0")
+    }
+
     @Test func `the peer's wait for our answer, and come with it`() throws {
         var alice = Party("alice")
         var bob = Party("bob")
