@@ -17,7 +17,8 @@ public struct WallClock: Sendable, Hashable {
 extension Interval {
     /// From units of 1/65,536 seconds, as reports carry delays (RFC 3550 §6.4.1).
     init(units65536 units: UInt32) {
-        self.init(nanoseconds: Int64(units) * 1_000_000_000 >> 16)
+        // A shift binds tighter than a product.
+        self.init(nanoseconds: (Int64(units) * 1_000_000_000) >> 16)
     }
 
     /// In units of 1/65,536 seconds; 0 for a negative interval.
