@@ -8,7 +8,7 @@ import pytest
 from livekit import api
 
 from peers.examples import find_example
-from peers.exchange_peers import AiortcExchange, ChromiumExchange, GStreamerExchange
+from peers.exchange_peers import AiortcExchange, ChromiumExchange, GStreamerExchange, PionExchange
 from peers.livekit_room import KEY, SECRET, Server, token
 from peers.whip_client import FRAGMENT, SDP, ask, offer_to
 from support.evidence import MEDIA, TONES, Evidence
@@ -211,6 +211,29 @@ def test_from_whip_to_whep(aiortc, codec):
     aiortc("/whip", "second", "--publish", codec, "--hertz", 660)
     wait_until(lambda: len(player.report()["counters"]) >= before + 60, f"pictures of the second\n{player.transcript()}")
     Evidence("player", counters=player.report()["counters"][before + 10:]).check_picture()
+
+
+def test_a_player_that_waits_for_packets_hears_of_tracks_that_are_muted(sfu, room):
+    """Pion tells of a track when its first packet comes, and with it LiveKit's Go SDK."""
+    ann = sfu.join(room, "ann")
+    ann.publish(hertz=880)
+    bob = sfu.join(room, "bob")
+    for name in ("camera", "microphone"):
+        bob.wait_for("subscribed", name=name)
+        ann.do("mute", name=name)
+        bob.wait_for("muted", name=name)
+    player = PionExchange(sfu, "/whep", token(room, "player"))
+    try:
+        for kind in ("audio", "video"):
+            player.wait_for("track", kind=kind)
+        # Sound that was muted ends with a second of silence, which counts as well.
+        assert not any(line["event"] == "media" and line["kind"] == "video" for line in player.events if "event" in line)
+        for name, kind in [("camera", "video"), ("microphone", "audio")]:
+            ann.do("unmute", name=name)
+            player.wait_for("media", kind=kind)
+    finally:
+        player.finish()
+        print(player.transcript())
 
 
 def test_a_player_says_what_it_wants(sfu, room, aiortc):

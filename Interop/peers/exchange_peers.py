@@ -6,25 +6,39 @@ from pathlib import Path
 
 from peers.data_peer import GStreamerPeer
 from peers.page_peer import WATCH
+from peers.pion import find_pion_peer
 from peers.whip_client import Session
 from support.evidence import Evidence
 from support.process import JSONProcess
 from support.waiting import wait_until
 
 
-class AiortcExchange(JSONProcess):
-    def __init__(self, server, path, token, *options):
-        program = Path(__file__).with_name("aiortc_exchange.py")
-        super().__init__(
-            f"aiortc {path}", server.namespace.command(sys.executable, program, *options), stdin=subprocess.PIPE)
+class ProgramExchange(JSONProcess):
+    """A program that says its offer, is told the answer, and ends with its input."""
+
+    def __init__(self, name, server, path, token, *command):
+        super().__init__(f"{name} {path}", server.namespace.command(*command), stdin=subprocess.PIPE)
         wait_until(lambda: self._offer() is not None, lambda: f"an offer\n{self.transcript()}")
         self.session = Session(server, path, self._offer(), token)
         self.tell({"type": "answer", "sdp": self.session.answer})
-        self.reports = 0
 
     def _offer(self):
         with self._changed:
             return next((line["sdp"] for line in self.events if line.get("type") == "offer"), None)
+
+
+class PionExchange(ProgramExchange):
+    """A player."""
+
+    def __init__(self, server, path, token):
+        super().__init__("Pion", server, path, token, find_pion_peer(), "play")
+
+
+class AiortcExchange(ProgramExchange):
+    def __init__(self, server, path, token, *options):
+        program = Path(__file__).with_name("aiortc_exchange.py")
+        super().__init__("aiortc", server, path, token, sys.executable, program, *options)
+        self.reports = 0
 
     def report(self):
         self.tell({"do": "report", "number": self.reports})

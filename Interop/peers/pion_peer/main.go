@@ -8,7 +8,7 @@
 // packets of its layer have come and how many are missing, whether it is a key frame, and the width and height that the
 // newest key frame had.
 //
-// With the argument "data" it has data channels instead: data.go.
+// With the argument "data" it has data channels instead: data.go. With "play" it is a player by WHEP: play.go.
 package main
 
 import (
@@ -177,6 +177,10 @@ type order struct {
 func main() {
 	if len(os.Args) > 1 && os.Args[1] == "data" {
 		runDataPeer()
+		return
+	}
+	if len(os.Args) > 1 && os.Args[1] == "play" {
+		runPlayer()
 		return
 	}
 	peer := connection()

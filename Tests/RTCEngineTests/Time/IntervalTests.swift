@@ -23,10 +23,12 @@ import Testing
         #expect(Interval.seconds(1.5) == .milliseconds(1_500))
     }
 
-    @Test(arguments: [
-        (UInt32(0), Int64(0)), (1, 15_258), (2, 30_517), (32_768, 500_000_000), (65_536, 1_000_000_000),
-        (235_929_600, 3_600_000_000_000), (UInt32.max, 65_535_999_984_741),
-    ])
+    private static let delays: [(UInt32, Int64)] = [
+        (0, 0), (1, 15_258), (2, 30_517), (32_768, 500_000_000), (65_536, 1_000_000_000),
+        (235_929_600, 3_600_000_000_000), (.max, 65_535_999_984_741),
+    ]
+
+    @Test(arguments: delays)
     func `a delay of a report is as long as it says, and is written as it was read`(units: UInt32, nanoseconds: Int64) {
         #expect(Interval(units65536: units) == Interval(nanoseconds: nanoseconds))
         // Rounded down twice, it may be one unit less.

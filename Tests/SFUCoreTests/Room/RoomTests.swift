@@ -174,7 +174,9 @@ import Testing
         func inbound(_ person: RoomCompany.Person) -> InboundRTPStreamStats? {
             person.subscriber.stats(at: company.now).inboundRTP.first
         }
-        #expect(inbound(bob)?.packetsReceived == 5)
+        let introduced = try #require(inbound(bob)).packetsReceived
+        // Of pictures the estimate begins with them, and probes with padding of its own.
+        #expect(kind == .audio ? introduced == 5 : introduced >= 5)
         #expect(bob.received[track.publication] == nil)
         #expect((inbound(cat)?.packetsReceived ?? 0) == 0)
 
