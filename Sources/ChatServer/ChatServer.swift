@@ -101,6 +101,7 @@ package final class ChatServer: Sendable {
             connected: { await hub.connected(among: $0) })
         table = RouteTable(api.routes)
         self.logger = logger
+        try await calls.open()
     }
 
     /// From now on it is one that serves: calls of an earlier process end, and others are told that there is one more.

@@ -77,6 +77,38 @@ import Testing
             }
         }
     }
+
+    @Test func `who joins again while the room is being left hears what happens then`() async throws {
+        var response = LiveKitSignalResponse()
+        response.message = Dialogue.join()
+        let bytes: [UInt8] = try response.serializedBytes()
+        var options = ConnectOptions()
+        options.door = SignalDoor { _, tell in
+            tell(.open)
+            tell(.message(bytes))
+            return SilentChannel()
+        }
+        let room = Room(options: options)
+        for _ in 0..<5 {
+            let first = Task { try? await room.connect(url: "", token: "token") }
+            while await !room.isIn { await Task.yield() }
+            let leaving = Task { await room.disconnect() }
+            while await room.isIn { await Task.yield() }
+            let second = Task { try? await room.connect(url: "", token: "token") }
+            await leaving.value
+            while await !room.isIn { await Task.yield() }
+            let events = room.events
+            await room.disconnect()
+            await first.value
+            await second.value
+            var heard: [RoomEvent] = []
+            for await event in events { heard.append(event) }
+            guard case .disconnected(.clientInitiated)? = heard.last else {
+                Issue.record("\(heard)")
+                return
+            }
+        }
+    }
 }
 
 extension Room {

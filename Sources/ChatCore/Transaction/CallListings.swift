@@ -45,7 +45,7 @@ extension ChatTransaction {
         return calls
     }
 
-    private func calls(where condition: String, _ arguments: SQLValue...) throws -> [Call] {
+    func calls(where condition: String, _ arguments: SQLValue...) throws -> [Call] {
         try calls(
             try session.rows(
                 "SELECT \(Self.callColumns) FROM calls c JOIN users u ON u.id = c.started_by WHERE \(condition)",

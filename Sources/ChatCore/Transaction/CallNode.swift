@@ -26,8 +26,9 @@ extension ChatTransaction {
         let list = nodes.sorted()
         let names = list.indices.map { "$\($0 + 1)" }.joined(separator: ", ")
         try failCalls(
-            kinds, where: list.isEmpty ? "node_id IS NOT NULL" : "node_id NOT IN (\(names))",
-            list.map { SQLValue.id($0) })
+            try runningCalls(
+                kinds, where: list.isEmpty ? "node_id IS NOT NULL" : "node_id NOT IN (\(names))",
+                list.map { SQLValue.id($0) }))
     }
 
     /// What a server carries of calls in rooms.

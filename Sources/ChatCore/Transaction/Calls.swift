@@ -206,20 +206,31 @@ extension ChatTransaction {
         return try next.time()
     }
 
-    /// Ends calls of these kinds, whose server of media has forgotten them.
+    /// Calls of these kinds that go on.
     ///
     /// - Parameter condition: in SQL, of the table's columns.
-    package func failCalls(
+    package func runningCalls(
         _ kinds: [CallKind] = CallKind.allCases, where condition: String = "1 = 1", _ arguments: [SQLValue] = []
-    ) throws {
-        for var row in try session.rows(
-            """
-            SELECT workspace_id, id FROM calls WHERE ended_at IS NULL AND \(condition) ORDER BY workspace_id, id
-            """, arguments)
-        {
-            try lock(try row.id())
+    ) throws -> [CallID] {
+        try session.rows(
+            "SELECT id FROM calls WHERE ended_at IS NULL AND \(condition) ORDER BY workspace_id, id", arguments
+        ).compactMap { row in
+            var row = row
             let call = try call(try row.id())
-            if call.endedAt == nil, kinds.contains(call.kind) { try end(call, .failed) }
+            return kinds.contains(call.kind) ? call.id : nil
+        }
+    }
+
+    /// Ends those of these calls that go on: their server of media has forgotten them.
+    ///
+    /// - Parameter calls: in the order of `runningCalls`, which is the one in which workspaces are locked.
+    package func failCalls(_ calls: [CallID]) throws {
+        for id in calls {
+            // It may have gone with its workspace.
+            guard let known = try self.calls(where: "c.id = $1", .id(id)).first else { continue }
+            try lock(known.workspaceID)
+            let call = try call(id)
+            if call.endedAt == nil { try end(call, .failed) }
         }
     }
 

@@ -23,8 +23,8 @@ actor CallCenter {
     private var ringing: Task<Void, Never>?
     private var isStopped = false
     private var isGoingDown = false
-    /// When this process began.
-    private let begunAt: Timestamp
+    /// That went on when this process began, and that it has not carried.
+    private var former: [CallID] = []
 
     /// After a fault of the database.
     private static let retryAfter = Duration.seconds(5)
@@ -39,16 +39,20 @@ actor CallCenter {
         self.push = push
         self.isOneOfSeveral = isOneOfSeveral
         self.logger = logger
-        begunAt = service.now()
+    }
+
+    /// Before any request is answered: looks which calls there are, none of which is this process's.
+    func open() async throws {
+        // Those that name a server are looked at when it is known who is there.
+        let condition = isOneOfSeveral ? "node_id IS NULL" : "1 = 1"
+        former = try await service.read { [kinds = ownKinds] in try $0.runningCalls(kinds, where: condition) }
     }
 
     /// Goes on with the calls that there are; those whose rooms went with an earlier process are over.
     func start() async throws {
-        // Those that name a server are looked at when it is known who is there.
-        let condition = (isOneOfSeveral ? "node_id IS NULL AND " : "") + "started_at <= $1"
-        try await service.write { [kinds = ownKinds, begunAt] in
-            try $0.failCalls(kinds, where: condition, [.time(begunAt)])
-        }
+        let over = former
+        former = []
+        if !over.isEmpty { try await service.write { try $0.failCalls(over) } }
         await expire()
     }
 

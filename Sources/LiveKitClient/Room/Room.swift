@@ -139,6 +139,8 @@ public actor Room {
     func connect(url: String, token: String, unless isOver: @Sendable () -> Bool) async throws(RoomError) {
         guard !isOver() else { throw .disconnected(.clientInitiated) }
         self.url = url
+        // What the session before has to say last goes first, if it has not been said.
+        if machine.connectionState == .disconnected, !isApplying { broadcast.begin() }
         _ = try await request { machine, request, now in machine.connect(token: token, request: request, at: now) }
     }
 
@@ -149,8 +151,8 @@ public actor Room {
         await apply()
         // Another task may be at it, and ours is in its queue.
         if isApplying { await withCheckedContinuation { applied.append($0) } }
-        // Of a room that was not joined nothing is told that would end them.
-        broadcast.finish()
+        // Of a room that was not joined nothing is told that would end them. It may be joined anew by now.
+        if machine.connectionState == .disconnected { broadcast.finish() }
     }
 
     /// Asks the server for a fault, to see whether one comes through it.

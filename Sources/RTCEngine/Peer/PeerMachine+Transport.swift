@@ -158,8 +158,9 @@ extension PeerMachine {
         counters.selectedPairChanges += 1
         if let route = ice.route {
             // A restart that comes out at the same addresses has found the same way, and what it carries is known.
-            if let measuredRoute, measuredRoute != route { congestion.pathChanged(at: now) }
-            measuredRoute = route
+            let way = MeasuredWay(route: route, relayMoves: relays.moves)
+            if let measuredWay, measuredWay != way { congestion.pathChanged(at: now) }
+            measuredWay = way
             relays.use(route.remote, from: route.base, at: now)
             for datagram in secure.takeUnsent() { transmit(datagram, from: route.base, to: route.remote, at: now) }
         }

@@ -76,7 +76,7 @@ public struct PeerMachine: ~Copyable {
     var awaitsServers = false
 
     /// The way that the bandwidth is estimated of.
-    var measuredRoute: ICERoute?
+    var measuredWay: MeasuredWay?
 
     var events = FIFO<PeerEvent>()
     var negotiationNotice = NegotiationNotice.settled
@@ -243,6 +243,13 @@ enum NegotiationNotice {
         case .unknown: return
         }
     }
+}
+
+/// What packets take: another one carries more or less.
+struct MeasuredWay: Equatable {
+    let route: ICERoute
+    /// How often a relay's allocation has gone over to another network, where the route stays what it was.
+    let relayMoves: Int
 }
 
 /// What the transport has carried, for statistics.

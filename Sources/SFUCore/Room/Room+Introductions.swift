@@ -15,10 +15,14 @@ extension Room {
     }
 
     private static let introductionInterval = Interval.milliseconds(100)
-    private static let introductionPatience = Interval.seconds(Int64(10))
+    private static let introductionPatience = Interval.seconds(Int64(30))
 
+    /// The publication is muted, or the subscription to a muted one has begun.
     func beginIntroduction(of subscription: Subscription, at now: Instant) {
-        guard subscription.subscriber.needsPackets, subscription.publication.isMuted else { return }
+        guard subscription.subscriber.needsPackets, subscription.publication.isMuted, !subscription.hasSent else {
+            return
+        }
+        endIntroduction(of: subscription)
         introductions.append(
             Introduction(
                 subscription: subscription, due: now + Self.introductionInterval,

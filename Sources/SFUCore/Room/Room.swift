@@ -203,6 +203,7 @@ public final class Room {
         if isMuted { beginSilence(of: publication, at: now) } else { endSilence(of: publication) }
         if isMuted, let speaker = publication.speaker { speakers.muted(speaker) }
         for subscription in publication.subscriptions {
+            if isMuted { beginIntroduction(of: subscription, at: now) }
             let isWanted =
                 publication.description.format.isVideo
                 ? subscription.wantedQuality != .off : !subscription.hints.isDisabled

@@ -43,6 +43,8 @@ final class Subscription {
     }
 
     var subscriber: RoomPeer { peer.takeUnretainedValue() }
+    /// A packet has gone out, or a place was kept for one.
+    var hasSent: Bool { video?.rewriter.hasBegun ?? audio?.rewriter.hasBegun ?? false }
     /// Where its stream has got to.
     var end: StreamRewriter.End? { video?.rewriter.end ?? audio?.rewriter.end }
 

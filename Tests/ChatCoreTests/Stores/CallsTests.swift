@@ -349,7 +349,7 @@ import Testing
         let place = try await Place(database)
         let (first, _) = try await place.start()
         let (second, _) = try await place.start(in: place.company.general, room: "call-2")
-        try await place.world.run { try $0.failCalls() }
+        try await place.world.run { try $0.failCalls(try $0.runningCalls()) }
         for id in [first.id, second.id] { #expect(try await place.call(id).endReason == .failed) }
         #expect(try await place.world.run { try $0.expireCalls() } == nil)
     }

@@ -114,4 +114,42 @@ import Testing
         #expect(try await service.read { try $0.call(call) }.endedAt == start)
         await center.stop()
     }
+
+    /// A machine that was without power may be back before its clock is.
+    @Test(arguments: [Duration.seconds(60), .seconds(-1_200)])
+    func `calls of an earlier process end, and those that have begun before all ports are taken go on`(
+        later: Duration
+    ) async throws {
+        let clock = Mutex(Timestamp(milliseconds: 1_790_000_000_000))
+        let database = try SQLiteChatDatabase(inMemoryAt: clock.withLock { $0 })
+        let service = ChatService(database: database, now: { clock.withLock { $0 } })
+        let (ann, channels) = try await service.write { chat in
+            let user = try #require(
+                try chat.register(
+                    NewAccount(email: "ann@example.org", username: "ann", displayName: "Ann", passwordHash: "x")))
+            return (
+                user,
+                try ["harbour", "quay"].map { try chat.createWorkspace(name: $0, slug: $0, by: user).1.id }
+            )
+        }
+        @Sendable func call(in channel: ChannelID) async throws -> CallID {
+            try await service.write {
+                try $0.startCall(
+                    .init(kind: .room, media: .audio, room: CallRoomName.random()), in: channel, by: ann
+                ).call.id
+            }
+        }
+        let former = try await call(in: channels[0])
+        clock.withLock { $0 = $0.advanced(by: later) }
+        let center = CallCenter(
+            service: service, rooms: nil, push: nil, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        try await center.open()
+        let present = try await call(in: channels[1])
+        let before = try await service.read { try $0.call(former) }
+        #expect(before.endedAt == nil)
+        try await center.start()
+        let (ended, running) = try await service.read { (try $0.call(former), try $0.call(present)) }
+        #expect(ended.endReason == .failed && running.endedAt == nil)
+        await center.stop()
+    }
 }

@@ -198,6 +198,30 @@ import Testing
         #expect(times == times.sorted())
     }
 
+    @Test func `a track that is muted before its first packet could be sent is introduced as well`() throws {
+        let company = RoomCompany()
+        let ann = company.join("ann")
+        let voice = try company.publish(ann, .audio)
+        company.run(for: .seconds(Int64(1)))
+        let bob = company.join("bob", needsPackets: true)
+        try company.subscribe(bob, to: voice.publication)
+        // There is no way to bob yet.
+        for isMuted in [true, false, true] {
+            try company.room.setMuted(isMuted, voice.publication, at: company.now)
+        }
+        company.run(for: .seconds(Int64(20)))
+        // With the silence that muted sound ends with.
+        #expect((bob.subscriber.stats(at: company.now).inboundRTP.first?.packetsReceived ?? 0) >= 5)
+        // Who has heard something of it needs no more.
+        try company.room.setMuted(false, voice.publication, at: company.now)
+        for number in 0..<10 {
+            try company.sound(number, of: ann, voice.track, level: 20)
+            company.run(for: .milliseconds(20))
+        }
+        try company.room.setMuted(true, voice.publication, at: company.now)
+        #expect(company.room.introductions.isEmpty)
+    }
+
     @Test func `who goes while a muted track is introduced to them leaves nothing behind`() throws {
         for isPublisher in [false, true] {
             let company = RoomCompany()

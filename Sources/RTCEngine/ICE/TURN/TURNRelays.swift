@@ -62,6 +62,8 @@ struct TURNRelays: Sendable {
     let configuration: TURNConfiguration
     var nextStream = 0
     var relays: [Relay] = []
+    /// How often one has gone on from another socket.
+    var moves = 0
     /// Redirections of one server, and replacements of one lost allocation.
     static let limit = 4
 
