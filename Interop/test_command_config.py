@@ -134,7 +134,9 @@ def test_the_password_of_anothers_relay_is_not_printed_and_where_a_secret_is_kep
      "host=db user=roost password=(hidden) dbname=chat"),
 ])
 def test_no_part_of_a_secret_is_printed(name, value, shown, tmp_path):
-    assert settings("--data", tmp_path, f"--{name}={value}")[name] == [(shown, "command line")]
+    # Some are for rooms, which want a key.
+    found = settings("--data", tmp_path, f"--{name}={value}", ROOST_LIVEKIT_KEYS=f"name:{'x' * 40}")
+    assert found[name] == [(shown, "command line")]
 
 
 def test_the_password_of_who_logs_in_by_an_address_is_not_printed(tmp_path):
