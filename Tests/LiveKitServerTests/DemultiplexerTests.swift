@@ -76,6 +76,20 @@ struct DemultiplexerTests {
         #expect(receiver(of: Self.hello, from: 1) === bob)
     }
 
+    /// A host gives a program the port of one that has just ended.
+    @Test mutating func `the address of somebody who has said goodbye changes hands at once`() {
+        demultiplexer.add(fragment: "anna", of: ann)
+        demultiplexer.add(fragment: "bobb", of: bob)
+        demultiplexer.learn(Self.address(1), of: ann, at: now)
+        demultiplexer.learn(Self.address(1), of: bob, at: now) { _ in false }
+        #expect(receiver(of: Self.hello, from: 1) === ann)
+        let ann = ann
+        demultiplexer.learn(Self.address(1), of: bob, at: now) { $0 === ann }
+        #expect(receiver(of: Self.hello, from: 1) === bob)
+        demultiplexer.remove(ann)
+        #expect(receiver(of: Self.hello, from: 1) === bob)
+    }
+
     @Test mutating func `after a restart both fragments lead there`() {
         demultiplexer.add(fragment: "old", of: ann)
         demultiplexer.add(fragment: "new", of: ann)

@@ -184,6 +184,9 @@ package final class RoomMachine {
         media.receive(&datagram, for: peer, from: remote, to: local, into: &outbox, at: now, sending: send)
     }
 
+    /// Whether a connection has ended, though its participant may still come back.
+    package func isOver(_ peer: RoomPeerID) -> Bool { media.isOver(peer) }
+
     /// Forwards what has come since the last time: to be called when what was read together is in, and before
     /// `drainTransmits`.
     package func forwardReceived(

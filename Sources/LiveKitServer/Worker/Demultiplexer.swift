@@ -63,11 +63,16 @@ struct Demultiplexer<Peer: AnyObject> {
     }
 
     /// The peer has answered an authentic check from this address. One that was another's, and of which that one has
-    /// not been heard for a while, has moved on: a NAT has given its port to somebody else.
-    mutating func learn(_ address: TransportAddress, of peer: Peer, at now: Instant) {
+    /// not been heard for a while, has moved on: a NAT has given its port to somebody else, or a host to its next
+    /// program, whose packets would be taken for those of the one before.
+    ///
+    /// - Parameter isOver: whether somebody has said goodbye, and is only not forgotten yet.
+    mutating func learn(
+        _ address: TransportAddress, of peer: Peer, at now: Instant, isOver: (Peer) -> Bool = { _ in false }
+    ) {
         guard var entry = entries[ObjectIdentifier(peer)] else { return }
         if let former = byAddress[address], former.peer !== peer {
-            guard now - former.provenAt > Self.tenure else { return }
+            guard now - former.provenAt > Self.tenure || isOver(former.peer) else { return }
             entries[ObjectIdentifier(former.peer)]?.addresses.removeAll { $0 == address }
         }
         byAddress[address] = Place(peer: peer, provenAt: now)

@@ -429,7 +429,9 @@ package actor MediaWorker {
         statistics.bytesSent += transmit.bytes.count
         let isProof = STUNMessage.isBindingSuccess(transmit.bytes)
         if let index = portIndex(of: transmit.from) {
-            if isProof, let peer = room.peers[peer] { demultiplexer.learn(to, of: peer, at: now) }
+            if isProof, let peer = room.peers[peer] {
+                demultiplexer.learn(to, of: peer, at: now) { $0.room.machine.isOver($0.id) }
+            }
             datagramPorts[index].outgoing.append(transmit.bytes.span.bytes, to: to)
             if datagramPorts[index].outgoing.isFull { datagramPorts[index].flush() }
         } else if let stream = streams[to] {

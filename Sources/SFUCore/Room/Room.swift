@@ -115,6 +115,9 @@ public final class Room {
 
     public var isEmpty: Bool { peers.isEmpty }
 
+    /// Whether a connection has ended, by its peer's goodbye or ours: nothing that comes is its any more.
+    public func isOver(_ id: RoomPeerID) -> Bool { peers[id].map { $0.machine.connectionState == .closed } ?? true }
+
     /// Nothing is kept of anybody, for tests.
     var holdsNothing: Bool {
         peers.isEmpty && publications.isEmpty && touched.isEmpty && introductions.isEmpty
