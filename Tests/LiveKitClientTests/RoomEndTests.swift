@@ -13,6 +13,20 @@ import Testing
         func close() {}
     }
 
+    /// Of a server that lets everybody in, and has no media for them.
+    private static func roomThatLetsIn() throws -> Room {
+        var response = LiveKitSignalResponse()
+        response.message = Dialogue.join()
+        let bytes: [UInt8] = try response.serializedBytes()
+        var options = ConnectOptions()
+        options.door = SignalDoor { _, tell in
+            tell(.open)
+            tell(.message(bytes))
+            return SilentChannel()
+        }
+        return Room(options: options)
+    }
+
     @Test(arguments: [false, true])
     func `the events of a room that was never joined end when it is left`(isTried: Bool) async {
         let room = Room()
@@ -52,16 +66,7 @@ import Testing
     }
 
     @Test func `a room that was left can be joined again, and tells what happens then`() async throws {
-        var response = LiveKitSignalResponse()
-        response.message = Dialogue.join()
-        let bytes: [UInt8] = try response.serializedBytes()
-        var options = ConnectOptions()
-        options.door = SignalDoor { _, tell in
-            tell(.open)
-            tell(.message(bytes))
-            return SilentChannel()
-        }
-        let room = Room(options: options)
+        let room = try Self.roomThatLetsIn()
         for _ in 0..<2 {
             // It comes no further, for there are no media.
             let joining = Task { try? await room.connect(url: "", token: "token") }
@@ -79,16 +84,7 @@ import Testing
     }
 
     @Test func `who joins again while the room is being left hears what happens then`() async throws {
-        var response = LiveKitSignalResponse()
-        response.message = Dialogue.join()
-        let bytes: [UInt8] = try response.serializedBytes()
-        var options = ConnectOptions()
-        options.door = SignalDoor { _, tell in
-            tell(.open)
-            tell(.message(bytes))
-            return SilentChannel()
-        }
-        let room = Room(options: options)
+        let room = try Self.roomThatLetsIn()
         for _ in 0..<5 {
             let first = Task { try? await room.connect(url: "", token: "token") }
             while await !room.isIn { await Task.yield() }
