@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes the test media of this folder anew: ten seconds of a moving picture with a machine-readable frame counter as
-# H.264 and as VP8, and ten tones as Opus; three seconds of both, smaller, as VP9, AV1 and G.711. Needs ffmpeg and numpy. The results are committed; run this after a change.
+# H.264 and as VP8, and ten tones as Opus; three seconds of both, smaller, as VP9, AV1, H.265 and G.711. Needs ffmpeg and numpy. The results are committed; run this after a change.
 set -euo pipefail
 cd "$(dirname "$0")"
 python=../.venv/bin/python
@@ -38,9 +38,13 @@ short=(-t 3 -f rawvideo -pix_fmt rgb24 -video_size 640x360 -framerate 30 -i "$wo
     -keyint_min 30 -b:v 200k "${exact[@]}" webRtcTestVideo-vp9.ivf
 "${ffmpeg[@]}" "${short[@]}" -c:v libaom-av1 -usage realtime -cpu-used 8 -lag-in-frames 0 -g 30 -keyint_min 30 \
     -b:v 200k "${exact[@]}" webRtcTestVideo-av1.ivf
+# No B-frames, closed groups, and no SEI of the encoder's; `hvc1`, which Apple's players ask for.
+"${ffmpeg[@]}" "${short[@]}" -c:v libx265 -preset medium -profile:v main -tag:v hvc1 -b:v 200k -x265-params \
+    "bframes=0:keyint=30:min-keyint=30:scenecut=0:open-gop=0:info=0:pools=1:frame-threads=1:log-level=error" \
+    "${exact[@]}" -movflags +faststart webRtcTestVideo-h265.mp4
 "${ffmpeg[@]}" -f s16le -ar 48000 -ac 2 -t 3 -i "$work/sound" -ar 8000 -ac 1 -c:a pcm_mulaw "${exact[@]}" \
     webRtcTestVideo-pcmu.wav
 
-for file in webRtcTestVideo.mp4 webRtcTestVideo.ivf webRtcTestVideo-vp9.ivf webRtcTestVideo-av1.ivf; do echo "$file $(counter read $file | tail -n 1)"; done
+for file in webRtcTestVideo.mp4 webRtcTestVideo.ivf webRtcTestVideo-vp9.ivf webRtcTestVideo-av1.ivf webRtcTestVideo-h265.mp4; do echo "$file $(counter read $file | tail -n 1)"; done
 echo "webRtcTestVideo.ogg $(counter tone webRtcTestVideo.ogg | tail -n 1)"
 ls -l webRtcTestVideo*

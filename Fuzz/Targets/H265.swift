@@ -19,6 +19,12 @@ func fuzzH265(_ bytes: RawSpan) {
     let twice = tripH265(once.span.bytes)
     precondition(once == twice, "a second trip changes nothing")
     _ = PayloadFormat.h265.isKeyFrame(bytes)
+    _ = H265SequenceParameterSet(bytes)
+    guard let configuration = HEVCConfiguration(bytes) else { return }
+    _ = configuration.annexB
+    var record: [UInt8] = []
+    guard configuration.write(into: &record, isComplete: true) else { return }
+    precondition(HEVCConfiguration(record.span.bytes) == configuration, "what is written is read again")
 }
 
 private func tripH265(_ frame: RawSpan) -> [UInt8] {

@@ -1,8 +1,9 @@
 """GStreamer's webrtcbin by lines of JSON, as Examples/data-channel-chat speaks them with `--json`; media besides.
 
-    gstreamer_peer.py [VP8|H264|H265|RECEIVE]  with a codec, it sends a ball that flies, or snow, and a tone of 440 Hz
+    gstreamer_peer.py [VP8|H264|H265|RECEIVE|RECEIVE-H265]
 
-With RECEIVE it offers to be sent pictures and sound.
+With a codec, it sends a ball that flies, or snow, and a tone of 440 Hz. With RECEIVE it offers to be sent pictures, in VP8
+or H.265, and sound.
 
 What it decodes it tells: {"event": "picture", "count": …, "different": …} and for each half second
 {"event": "tone", "hertz": …}, null for silence.
@@ -32,7 +33,9 @@ ENCODERS = {
            " ! rtpvp8pay pt=96 picture-id-mode=2",
     "H264": "openh264enc complexity=low bitrate=300000 gop-size=60 ! video/x-h264,profile=constrained-baseline"
             " ! rtph264pay pt=96 config-interval=-1 aggregate-mode=zero-latency",
-    "H265": "x265enc tune=zerolatency speed-preset=ultrafast bitrate=1000 key-int-max=60 ! video/x-h265,profile=main"
+    "H265": "x265enc tune=zerolatency speed-preset=ultrafast bitrate=1000 key-int-max=60"
+            # Otherwise its later key frames come without parameter sets.
+            " option-string=repeat-headers=1:open-gop=0 ! video/x-h265,profile=main"
             " ! rtph265pay pt=96 config-interval=-1 aggregate-mode=zero-latency",
 }
 FORMATS = {"VP8": "", "H264": ",packetization-mode=(string)1,profile-level-id=(string)42e01f", "H265": ""}
@@ -65,8 +68,9 @@ class Peer:
         self.bus.add_signal_watch()
         self.bus.connect("message::error", lambda _, message: say(event="error", text=str(message.parse_error())))
         self.bus.connect("message::element", self.element_says)
-        if codec == "RECEIVE":
-            for caps in ("media=video,encoding-name=VP8,clock-rate=90000,payload=96",
+        if codec and codec.startswith("RECEIVE"):
+            wanted = codec.partition("-")[2] or "VP8"
+            for caps in (f"media=video,encoding-name={wanted},clock-rate=90000,payload=96",
                          "media=audio,encoding-name=OPUS,clock-rate=48000,encoding-params=(string)2,payload=111"):
                 self.bin.emit("add-transceiver", GstWebRTC.WebRTCRTPTransceiverDirection.RECVONLY,
                               Gst.Caps.from_string(f"application/x-rtp,{caps}"))

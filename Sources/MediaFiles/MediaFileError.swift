@@ -35,7 +35,7 @@ public enum MediaFileError: Error, Sendable, Equatable, CustomStringConvertible 
             "The file \(file) is larger than \(MediaFile.maximumSize >> 20) MiB, the most that is read into memory."
         case .unknownContainer(let file): "The file \(file) is not an MP4, IVF, Ogg or WAV file."
         case .malformed(let container, let detail): "The \(container.name) data is damaged: \(detail)."
-        case .noUsableTrack(.mp4): "The MP4 data holds neither H.264 video nor Opus sound."
+        case .noUsableTrack(.mp4): "The MP4 data holds neither H.264 nor H.265 video, and no Opus sound."
         case .noUsableTrack(.ivf): "The IVF data holds a codec other than VP8, VP9 and AV1."
         case .noUsableTrack(.ogg): "The Ogg data holds no Opus sound."
         case .noUsableTrack(.wav): "The WAV data holds no G.711 sound of one channel at 8,000 samples a second."
@@ -47,7 +47,7 @@ public enum MediaFileError: Error, Sendable, Equatable, CustomStringConvertible 
 
 /// The kinds of file that this module knows.
 public enum MediaContainer: Sendable, Hashable, CaseIterable {
-    /// ISO base media: H.264 and Opus.
+    /// ISO base media: H.264, H.265 and Opus.
     case mp4
     /// VP8, VP9 or AV1.
     case ivf

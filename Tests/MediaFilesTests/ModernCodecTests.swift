@@ -3,8 +3,8 @@ import RTCEngine
 import RTCWire
 import Testing
 
-/// VP9, AV1 and G.711: from a file through packets into a file.
-@Suite struct `Files of VP9, AV1 and G711` {
+/// VP9, AV1, H.265 and G.711: from a file through packets into a file.
+@Suite struct `Files of VP9, AV1, H265 and G711` {
     /// The track as a receiver has it: cut into packets and joined.
     private func overRTP(_ track: MediaTrack) -> MediaTrack? {
         var packetizer = Packetizer(format: track.format)
@@ -26,30 +26,95 @@ import Testing
         return result
     }
 
-    @Test(.enabled(if: TestMedia.hasFFmpeg), arguments: ["vp9", "av1"])
-    func `pictures that went through packets make an IVF that ffmpeg decodes`(codec: String) throws {
-        let track = try TestMedia.track("webRtcTestVideo-\(codec).ivf")
-        #expect(track.format == (codec == "vp9" ? .vp9 : .av1))
+    @Test(
+        .enabled(if: TestMedia.hasFFmpeg),
+        arguments: [
+            ("vp9", PayloadFormat.vp9, MediaContainer.ivf), ("av1", .av1, .ivf), ("h265", .h265, .mp4),
+        ])
+    func `pictures that went through packets make a file that ffmpeg decodes`(
+        codec: String, format: PayloadFormat, container: MediaContainer
+    ) throws {
+        let name = "webRtcTestVideo-\(codec).\(container.fileExtension)"
+        let track = try TestMedia.track(name)
+        #expect(track.format == format)
         #expect(track.width == 320)
         #expect(track.height == 180)
         #expect(track.frames.count == 90)
         #expect(track.frames.indices.filter { track.frames[$0].isKeyFrame } == [0, 30, 60])
         let received = try #require(overRTP(track))
         let (bytes, recorder) = try record(video: received, audio: nil)
-        #expect(recorder.container == .ivf)
+        #expect(recorder.container == container)
         let decoded = try TestMedia.run(
-            "ffmpeg", ["-v", "error", "-i", "INPUT", "-f", "framemd5", "-"], input: bytes, fileExtension: "ivf")
+            "ffmpeg", ["-v", "error", "-i", "INPUT", "-f", "framemd5", "-"], input: bytes,
+            fileExtension: container.fileExtension)
         let original = try TestMedia.run(
             "ffmpeg", ["-v", "error", "-i", "INPUT", "-f", "framemd5", "-"],
-            input: try TestMedia.bytes("webRtcTestVideo-\(codec).ivf"), fileExtension: "ivf")
+            input: try TestMedia.bytes(name), fileExtension: container.fileExtension)
         func hashes(_ text: [UInt8]) -> [Substring] {
             String(decoding: text, as: UTF8.self).split(separator: "\n").filter { !$0.hasPrefix("#") }
                 .compactMap { $0.split(separator: ",").last }
         }
         #expect(hashes(decoded).count == 90)
         #expect(hashes(decoded) == hashes(original))
-        let again = try MediaFile(reading: bytes, name: "call.ivf")
+        let again = try MediaFile(reading: bytes, name: "call.\(container.fileExtension)")
         #expect(again.video?.frames.map(\.decodeTime) == track.frames.map(\.decodeTime))
+        #expect(again.video?.frames.map(\.isKeyFrame) == track.frames.map(\.isKeyFrame))
+    }
+
+    @Test(.enabled(if: TestMedia.hasFFmpeg))
+    func `an MP4 of H265 has its parameter sets in its header, until they change`() throws {
+        let small = try TestMedia.track("webRtcTestVideo-h265.mp4")
+        let (bytes, _) = try record(video: small, audio: nil)
+        #expect(try TestMedia.probe("stream=codec_tag_string,width,height", bytes, "mp4") == ["hvc1,320,180"])
+
+        let encoded = try TestMedia.run(
+            "ffmpeg",
+            [
+                "-v", "error", "-i", "INPUT", "-vf", "scale=640:360", "-c:v", "libx265", "-profile:v", "main",
+                "-x265-params", "bframes=0:keyint=30:scenecut=0:open-gop=0:log-level=error", "-threads", "1",
+                "-movflags", "frag_keyframe+empty_moov", "-f", "mp4", "-",
+            ], input: try TestMedia.bytes("webRtcTestVideo-h265.mp4"), fileExtension: "mp4")
+        let large = try #require(try MediaFile(reading: encoded, name: "film.mp4").video)
+        #expect(large.format == .h265 && large.width == 640)
+        var recorder = try Recorder(video: .h265, audio: nil)
+        var file = MemoryFile()
+        for (place, frame) in (small.frames + large.frames + small.frames).enumerated() {
+            recorder.receive(
+                EncodedFrame(
+                    payload: frame.payload, timestamp: UInt32(place * 3_000), isKeyFrame: frame.isKeyFrame,
+                    format: .h265),
+                at: .zero + .milliseconds(Int64(place) * 1_000 / 30))
+            file.apply(&recorder)
+        }
+        recorder.finish()
+        file.apply(&recorder)
+        #expect(try TestMedia.probe("stream=codec_tag_string", file.bytes, "mp4") == ["hev1"])
+        // From the beginning, and for a player that begins in the larger pictures.
+        #expect(try counters(file.bytes) == Array(0..<90) + Array(0..<90) + Array(0..<90))
+        #expect(try counters(file.bytes, from: "4").last == 89)
+        #expect(try counters(file.bytes, from: "4").allSatisfy { $0 != nil })
+        let read = try #require(try MediaFile(reading: file.bytes, name: "call.mp4").video)
+        let sizes = [0, 90, 180].map { index in
+            EncodedFrame(
+                payload: read.frames[index].payload, timestamp: 0, isKeyFrame: read.frames[index].isKeyFrame,
+                format: .h265
+            ).pictureSize?.width
+        }
+        #expect(sizes == [320, 640, 320])
+    }
+
+    @Test(.enabled(if: TestMedia.hasFFmpeg)) func `H265 of ten bits is refused with what to do`() throws {
+        let encoded = try TestMedia.run(
+            "ffmpeg",
+            [
+                "-v", "error", "-i", "INPUT", "-frames:v", "2", "-c:v", "libx265", "-pix_fmt", "yuv420p10le",
+                "-x265-params", "bframes=0:log-level=error", "-movflags", "frag_keyframe+empty_moov", "-f", "mp4", "-",
+            ], input: try TestMedia.bytes("webRtcTestVideo-h265.mp4"), fileExtension: "mp4")
+        #expect {
+            try MediaFile(reading: encoded, name: "film.mp4")
+        } throws: { error in
+            "\(error)".contains("H.265 profile (2)") && "\(error)".contains("ffmpeg's -profile:v main")
+        }
     }
 
     @Test func `a VP9 picture of three layers makes an IVF of the highest one's size, which alone is shown`() throws {

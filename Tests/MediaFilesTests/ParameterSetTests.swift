@@ -25,7 +25,7 @@ import Testing
         var units = AnnexBReader(payload.span.bytes)
         while let range = units.next() {
             let unit = Array(payload[range])
-            if H264ParameterSets.isParameterSet(unit) {
+            if NALCodec.h264.isParameterSet(unit) {
                 if known.contains(unit) { continue }
                 known.removeAll { $0[0] == unit[0] }
                 known.append(unit)
@@ -33,21 +33,6 @@ import Testing
             AnnexB.append(unit.span.bytes, to: &frame)
         }
         return frame
-    }
-
-    /// Which picture of the test video each decoded frame is.
-    private func counters(_ bytes: [UInt8], from start: String = "0") throws -> [Int?] {
-        let gray = try TestMedia.run(
-            "ffmpeg",
-            [
-                "-v", "error", "-ss", start, "-i", "INPUT", "-map", "0:v", "-vf", "scale=320:180", "-fps_mode",
-                "passthrough", "-f", "rawvideo", "-pix_fmt", "gray", "-",
-            ], input: bytes, fileExtension: "mp4")
-        return (0..<gray.count / 57_600).map { frame in
-            FrameCounter.read(
-                luma: gray.span.bytes.extracting(frame * 57_600..<(frame + 1) * 57_600), width: 320, height: 180,
-                stride: 320)
-        }
     }
 
     @Test(arguments: [false, true])
@@ -89,7 +74,7 @@ import Testing
     }
 
     @Test func `ids are read from both kinds of sets`() {
-        var sets = H264ParameterSets()
+        var sets = ParameterSets(.h264)
         let first: [UInt8] = [0, 0, 0, 1, 0x67, 66, 0xe0, 31, 0b1010_0000, 0, 0, 0, 1, 0x68, 0b1000_0000]
         // Picture set 255: eight zeros, then 1 0000 0000; sequence set 1.
         let others: [UInt8] = [
@@ -103,7 +88,7 @@ import Testing
     }
 
     @Test func `sets are held in a few kilobytes, whatever a publisher sends`() {
-        var sets = H264ParameterSets()
+        var sets = ParameterSets(.h264)
         func picture(_ id: Int, size: Int) -> [UInt8] {
             // ue(v): as many zeros as the number plus one has bits behind its first.
             let code = String(id + 1, radix: 2)

@@ -128,7 +128,9 @@ struct TestMP4 {
     private func appendTable(_ dataOffset: Int, to table: inout MP4BoxWriter) {
         table.fullBox("stsd") {
             $0.append(uint32: UInt32(descriptions.count))
-            for description in descriptions { MP4Writer.appendVideoEntry(description, 640, 360, to: &$0) }
+            for description in descriptions {
+                MP4Writer.appendVideoEntry(.avc(description), isComplete: true, 640, 360, to: &$0)
+            }
         }
         table.fullBox("stts") {
             $0.append(uint32: UInt32(samples.count))

@@ -72,6 +72,21 @@ enum TestMedia {
     }
 }
 
+/// Which picture of the test video each decoded frame of an MP4 is.
+func counters(_ bytes: [UInt8], from start: String = "0") throws -> [Int?] {
+    let gray = try TestMedia.run(
+        "ffmpeg",
+        [
+            "-v", "error", "-ss", start, "-i", "INPUT", "-map", "0:v", "-vf", "scale=320:180", "-fps_mode",
+            "passthrough", "-f", "rawvideo", "-pix_fmt", "gray", "-",
+        ], input: bytes, fileExtension: "mp4")
+    return (0..<gray.count / 57_600).map { frame in
+        FrameCounter.read(
+            luma: gray.span.bytes.extracting(frame * 57_600..<(frame + 1) * 57_600), width: 320, height: 180,
+            stride: 320)
+    }
+}
+
 /// A file in memory that takes a recorder's changes.
 struct MemoryFile {
     private(set) var bytes: [UInt8] = []

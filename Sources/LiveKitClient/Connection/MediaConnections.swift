@@ -8,9 +8,10 @@ internal import Synchronization
 /// Both peer connections of one session. Commands are done one after the other, in the order in which they were given;
 /// what comes of them and what the connections do by themselves is reported.
 actor MediaConnections {
-    /// What is offered and accepted. Servers of this protocol have all of them.
+    /// What is offered and accepted. Servers of this protocol have all of them. H.265 comes last: what is taken, no
+    /// browser is asked to send.
     static let audioCodecs: [CodecParameters] = [.repairedOpus, .pcmu, .pcma]
-    static let videoCodecs = CodecParameters.defaultVideo
+    static let videoCodecs = CodecParameters.defaultVideo + [.anyLevelH265]
 
     private let publisher: PeerConnection
     private let subscriber: PeerConnection

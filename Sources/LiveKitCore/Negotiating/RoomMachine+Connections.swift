@@ -6,7 +6,7 @@ import SFUCore
 /// The codecs of a room. Telephone events are not among them: nothing of them is forwarded.
 enum MediaCodecs {
     static let audio: [CodecParameters] = [opus, .redundantOpus, .pcmu, .pcma]
-    static let video: [CodecParameters] = [.vp8, .h264, .vp9, .av1]
+    static let video: [CodecParameters] = [.vp8, .h264, .vp9, .av1, .anyLevelH265]
 
     /// What is lost of it is asked for, also of clients that do not offer to send it again, as by LiveKit's server.
     static let opus: CodecParameters = {

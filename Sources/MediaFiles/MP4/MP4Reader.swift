@@ -1,7 +1,7 @@
 import RTCWire
 
-/// Reads H.264 and Opus from MP4 (ISO/IEC 14496-12, 14496-15, "Encapsulation of Opus in ISO Base Media"): the whole
-/// sample table, wherever `moov` lies, and movie fragments, which our own recordings consist of.
+/// Reads H.264, H.265 and Opus from MP4 (ISO/IEC 14496-12, 14496-15, "Encapsulation of Opus in ISO Base Media"): the
+/// whole sample table, wherever `moov` lies, and movie fragments, which our own recordings consist of.
 ///
 /// The track that is presented first begins at time zero, the other one where it is beside it, by sample times and edit
 /// lists. Nothing is cut: see `MP4EditList`.

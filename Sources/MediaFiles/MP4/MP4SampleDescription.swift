@@ -39,6 +39,7 @@ struct MP4SampleDescriptions {
 struct MP4SampleDescription {
     private enum Codec {
         case h264(AVCConfiguration)
+        case h265(HEVCConfiguration)
         case opus
     }
 
@@ -51,6 +52,7 @@ struct MP4SampleDescription {
     var format: PayloadFormat {
         switch codec {
         case .h264: .h264
+        case .h265: .h265
         case .opus: .opus
         }
     }
@@ -59,14 +61,17 @@ struct MP4SampleDescription {
     init?(_ type: BoxType, _ entry: RawSpan) {
         switch type {
         case "avc1", "avc3":
-            // ISO/IEC 14496-12 §12.1.3: 78 bytes of a visual sample entry, then boxes.
-            guard entry.byteCount >= 78, let width = entry.uint16(at: 24), let height = entry.uint16(at: 26),
-                let record = MP4BoxReader.first("avcC", in: 78..<entry.byteCount, of: entry),
-                let configuration = AVCConfiguration(entry.extracting(record))
+            guard let picture = Self.picture("avcC", entry),
+                let configuration = AVCConfiguration(entry.extracting(picture.record))
             else { return nil }
             codec = .h264(configuration)
-            self.width = Int(width)
-            self.height = Int(height)
+            (width, height) = (picture.width, picture.height)
+        case "hvc1", "hev1":
+            guard let picture = Self.picture("hvcC", entry),
+                let configuration = HEVCConfiguration(entry.extracting(picture.record))
+            else { return nil }
+            codec = .h265(configuration)
+            (width, height) = (picture.width, picture.height)
         case "Opus":
             // §12.2.3: 28 bytes of an audio sample entry; then Opus in ISO BMFF §4.3.2. RFC 7587 sends mono or stereo:
             // mapping family 0.
@@ -81,29 +86,58 @@ struct MP4SampleDescription {
         }
     }
 
+    /// ISO/IEC 14496-12 §12.1.3: 78 bytes of a visual sample entry, then boxes; where its record of this type is.
+    private static func picture(_ type: BoxType, _ entry: RawSpan) -> (width: Int, height: Int, record: Range<Int>)? {
+        guard entry.byteCount >= 78, let width = entry.uint16(at: 24), let height = entry.uint16(at: 26),
+            let record = MP4BoxReader.first(type, in: 78..<entry.byteCount, of: entry)
+        else { return nil }
+        return (Int(width), Int(height), record)
+    }
+
     func checkSuitable() throws(MediaFileError) {
-        guard case .h264(let configuration) = codec else { return }
-        for unit in configuration.sequenceParameterSets {
-            // H.264 §A.2: Baseline, Main and High have eight bits of 4:2:0; every receiver decodes them or says so.
-            guard let profile = H264SequenceParameterSet(unit.span.bytes)?.profile, ![66, 77, 100].contains(profile)
-            else { continue }
-            throw .unsuitable(
-                .mp4,
-                detail: "its H.264 profile (\(profile)) is not one that calls use; encode it as Baseline, Main or "
-                    + "High, as with ffmpeg's -profile:v baseline")
+        switch codec {
+        case .h264(let configuration):
+            for unit in configuration.sequenceParameterSets {
+                // H.264 §A.2: Baseline, Main and High have eight bits of 4:2:0; every receiver decodes them or says so.
+                guard let profile = H264SequenceParameterSet(unit.span.bytes)?.profile,
+                    ![66, 77, 100].contains(profile)
+                else { continue }
+                throw Self.unsuitable("H.264", profile, "Baseline, Main or High", "baseline")
+            }
+        case .h265(let configuration):
+            for unit in configuration.sequenceParameterSets {
+                // H.265 §A.3.2: Main is what we negotiate (RFC 7798 §7.1: `profile-id` 1).
+                guard let profile = H265SequenceParameterSet(unit.span.bytes)?.profile, profile != 1 else { continue }
+                throw Self.unsuitable("H.265", profile, "Main", "main")
+            }
+        case .opus: return
         }
+    }
+
+    private static func unsuitable(_ codec: String, _ profile: UInt8, _ good: String, _ option: String)
+        -> MediaFileError
+    {
+        .unsuitable(
+            .mp4,
+            detail: "its \(codec) profile (\(profile)) is not one that calls use; encode it as \(good), as with "
+                + "ffmpeg's -profile:v \(option)")
     }
 
     /// A sample as an encoded frame; nil when it does not parse.
     func frame(of sample: RawSpan) -> (payload: [UInt8], isKeyFrame: Bool)? {
         switch codec {
-        case .opus: return (sample.withUnsafeBytes { [UInt8]($0) }, true)
+        case .opus: (sample.withUnsafeBytes { [UInt8]($0) }, true)
         case .h264(let configuration):
-            var frame: [UInt8] = []
-            frame.reserveCapacity(sample.byteCount + 128)
-            guard AnnexB.append(avcc: sample, lengthSize: configuration.lengthSize, to: &frame) else { return nil }
-            return withParameterSets(frame, configuration)
+            Self.annexB(sample, lengthSize: configuration.lengthSize).map { withParameterSets($0, configuration) }
+        case .h265(let configuration):
+            Self.annexB(sample, lengthSize: configuration.lengthSize).map { withParameterSets($0, configuration) }
         }
+    }
+
+    private static func annexB(_ sample: RawSpan, lengthSize: Int) -> [UInt8]? {
+        var frame: [UInt8] = []
+        frame.reserveCapacity(sample.byteCount + 128)
+        return AnnexB.append(avcc: sample, lengthSize: lengthSize, to: &frame) ? frame : nil
     }
 
     /// The parameter sets that the file holds in its header go before a key frame, so that a decoder can begin there;
@@ -135,6 +169,39 @@ struct MP4SampleDescription {
         var whole = frame
         whole.insert(contentsOf: missing.annexB, at: insertion)
         return (whole, true)
+    }
+
+    /// Likewise. A set refers to one of the kind before it, and a decoder looks for that when it reads it: where a
+    /// frame brings some kinds, the header's others take their places among them.
+    private func withParameterSets(
+        _ frame: [UInt8], _ configuration: HEVCConfiguration
+    ) -> (payload: [UInt8], isKeyFrame: Bool) {
+        var units = AnnexBReader(frame.span.bytes)
+        var isKeyFrame = false
+        var sets = HEVCConfiguration(
+            videoParameterSets: [], sequenceParameterSets: [], pictureParameterSets: [])
+        // H.265 §7.4.2.4.4: a delimiter stays the first unit.
+        var (delimiter, rest): ([UInt8], [UInt8]) = ([], [])
+        while let range = units.next() {
+            let unit = Array(frame[range])
+            let type = H265NALType(header: unit[0])
+            switch type {
+            case .videoParameterSet: sets.videoParameterSets.append(unit)
+            case .sequenceParameterSet: sets.sequenceParameterSets.append(unit)
+            case .pictureParameterSet: sets.pictureParameterSets.append(unit)
+            case .accessUnitDelimiter: AnnexB.append(unit.span.bytes, to: &delimiter)
+            case _: AnnexB.append(unit.span.bytes, to: &rest)
+            }
+            if type.isRandomAccess { isKeyFrame = true }
+        }
+        let isWhole =
+            !sets.videoParameterSets.isEmpty && !sets.sequenceParameterSets.isEmpty
+            && !sets.pictureParameterSets.isEmpty
+        guard isKeyFrame, !isWhole else { return (frame, isKeyFrame) }
+        if sets.videoParameterSets.isEmpty { sets.videoParameterSets = configuration.videoParameterSets }
+        if sets.sequenceParameterSets.isEmpty { sets.sequenceParameterSets = configuration.sequenceParameterSets }
+        if sets.pictureParameterSets.isEmpty { sets.pictureParameterSets = configuration.pictureParameterSets }
+        return (delimiter + sets.annexB + rest, true)
     }
 }
 

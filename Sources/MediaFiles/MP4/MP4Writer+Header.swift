@@ -71,11 +71,13 @@ extension MP4Writer {
         }
     }
 
-    /// §12.1.3, with the record of ISO/IEC 14496-15 §5.4.2.
+    /// §12.1.3, with the record of ISO/IEC 14496-15 §5.4.2 or §8.4.1. It has the same size whether the samples have
+    /// parameter sets of their own or not.
     static func appendVideoEntry(
-        _ configuration: AVCConfiguration, _ width: UInt16, _ height: UInt16, to writer: inout MP4BoxWriter
+        _ configuration: NALConfiguration, isComplete: Bool, _ width: UInt16, _ height: UInt16,
+        to writer: inout MP4BoxWriter
     ) {
-        writer.box("avc1") {
+        writer.box(configuration.entryType(isComplete: isComplete)) {
             $0.appendZeros(6)
             $0.append(uint16: 1)  // data reference
             $0.appendZeros(16)
@@ -88,11 +90,7 @@ extension MP4Writer {
             $0.appendZeros(32)  // compressor name
             $0.append(uint16: 24)  // depth
             $0.append(uint16: 0xffff)
-            $0.box("avcC") {
-                var record: [UInt8] = []
-                configuration.write(into: &record)
-                $0.append(record)
-            }
+            $0.box(configuration.recordType) { $0.append(configuration.record(isComplete: isComplete)) }
         }
     }
 

@@ -1,17 +1,17 @@
 import RTCEngine
 import RTCWire
 
-/// Writes H.264 and Opus as fragmented MP4 (ISO/IEC 14496-12 §8.8): a header without samples, then about a second at a
-/// time, each with its own table.
+/// Writes H.264 or H.265, and Opus, as fragmented MP4 (ISO/IEC 14496-12 §8.8): a header without samples, then about a
+/// second at a time, each with its own table.
 ///
 /// Fragmented, not progressive: a progressive file is unreadable until the table at its end is written, so a recorder
 /// that is killed would leave nothing; this one leaves a file that plays up to its last fragment, and needs no memory
 /// that grows with the call.
 ///
-/// The header holds the first key frame's parameter sets, and the samples none: `avc1`, which everything plays. A
-/// sender that changes one of them in mid-call, as browsers do with the picture's size, makes it `avc3` (ISO/IEC
-/// 14496-15 §5.3.2): from there on each key frame brings all that are in force, as a decoder forgets those that refer
-/// to a changed one.
+/// The header holds the first key frame's parameter sets, and the samples none: `avc1` and `hvc1`, which everything
+/// plays. A sender that changes one of them in mid-call, as browsers do with the picture's size, makes it `avc3` or
+/// `hev1` (ISO/IEC 14496-15 §5.3.2, §8.3.2): from there on each key frame brings all that are in force, as a decoder
+/// forgets those that refer to a changed one.
 struct MP4Writer: ContainerWriter {
     private static let videoTrack: UInt32 = 1
     private static let audioTrack: UInt32 = 2
@@ -20,13 +20,13 @@ struct MP4Writer: ContainerWriter {
     /// A box of this size is kept free for `mehd`, the duration, which is known at the end.
     private static let durationBoxSize = 20
 
-    private let configuration: AVCConfiguration?
+    private let configuration: NALConfiguration?
     /// What a decoder of the file holds after the last sample.
-    private var parameterSets = H264ParameterSets()
+    private var parameterSets: ParameterSets
     /// Whether a parameter set has changed since the header was written.
     private var hasChangedSets = false
-    /// Where the video's sample entry tells its type.
-    private var entryTypeOffset = 0
+    /// Where the video's sample entry begins.
+    private var videoEntryOffset = 0
     private let width: UInt16
     private let height: UInt16
     private let hasAudio: Bool
@@ -36,21 +36,24 @@ struct MP4Writer: ContainerWriter {
     private var audioEnd: Int64 = 0
     private var durationOffset = 0
 
-    /// - Parameter firstKeyFrame: Annex B with its parameter sets; nil for sound alone.
+    /// - Parameters:
+    ///   - codec: of the pictures.
+    ///   - firstKeyFrame: Annex B with its parameter sets; nil for sound alone.
     /// - Returns: nil when the key frame lacks parameter sets: nothing could decode it.
-    init?(firstKeyFrame: [UInt8]?, hasAudio: Bool) {
+    init?(codec: NALCodec, firstKeyFrame: [UInt8]?, hasAudio: Bool) {
         self.hasAudio = hasAudio
+        parameterSets = ParameterSets(codec)
         guard let firstKeyFrame else {
             (configuration, width, height) = (nil, 0, 0)
             return
         }
         parameterSets.receive(frame: firstKeyFrame)
         guard let configuration = parameterSets.configuration, let first = parameterSets.first,
-            let parameters = H264SequenceParameterSet(first.span.bytes)
+            let size = codec.pictureSize(first)
         else { return nil }
         self.configuration = configuration
-        width = UInt16(clamping: parameters.width)
-        height = UInt16(clamping: parameters.height)
+        width = UInt16(clamping: size.width)
+        height = UInt16(clamping: size.height)
     }
 
     mutating func begin() -> [FileChange] {
@@ -61,7 +64,7 @@ struct MP4Writer: ContainerWriter {
             for brand: BoxType in ["isom", "iso5", "iso6", "mp41"] { $0.append(brand) }
         }
         var durationOffset = 0
-        var entryTypeOffset = 0
+        var videoEntryOffset = 0
         writer.box("moov") { movie in
             movie.fullBox("mvhd") {
                 $0.appendZeros(8)  // dates
@@ -76,8 +79,8 @@ struct MP4Writer: ContainerWriter {
             }
             if let configuration {
                 Self.appendTrack(Self.videoTrack, .video, size: (width, height), to: &movie) { [width, height] in
-                    entryTypeOffset = $0.bytes.count + 4
-                    Self.appendVideoEntry(configuration, width, height, to: &$0)
+                    videoEntryOffset = $0.bytes.count
+                    Self.appendVideoEntry(configuration, isComplete: true, width, height, to: &$0)
                 }
             }
             if hasAudio {
@@ -92,7 +95,7 @@ struct MP4Writer: ContainerWriter {
             }
         }
         self.durationOffset = durationOffset
-        self.entryTypeOffset = entryTypeOffset
+        self.videoEntryOffset = videoEntryOffset
         return [.append(writer.bytes)]
     }
 
@@ -100,7 +103,7 @@ struct MP4Writer: ContainerWriter {
         let video = Self.placed(samples.filter { $0.kind == .video }, after: &videoEnd)
         let audio = Self.placed(samples.filter { $0.kind == .audio }, after: &audioEnd)
         let hadChangedSets = hasChangedSets
-        let videoData = video.map { avcSample($0.payload, isKeyFrame: $0.isKeyFrame) }
+        let videoData = video.map { sample($0.payload, isKeyFrame: $0.isKeyFrame) }
         let audioData = audio.map { $0.payload }
         sequence += 1
 
@@ -130,9 +133,11 @@ struct MP4Writer: ContainerWriter {
         writer.box("mdat") {
             for data in videoData + audioData { $0.append(data) }
         }
-        guard hasChangedSets, !hadChangedSets else { return [.append(writer.bytes)] }
+        guard hasChangedSets, !hadChangedSets, let configuration else { return [.append(writer.bytes)] }
+        var entry = MP4BoxWriter()
+        Self.appendVideoEntry(configuration, isComplete: false, width, height, to: &entry)
         // Decoders go by what is in the samples whichever it says; so a crash between the two does no harm.
-        return [.append(writer.bytes), .overwrite(Array("avc3".utf8), offset: entryTypeOffset)]
+        return [.append(writer.bytes), .overwrite(entry.bytes, offset: videoEntryOffset)]
     }
 
     mutating func finish(duration: Interval) -> [FileChange] {
@@ -156,23 +161,20 @@ struct MP4Writer: ContainerWriter {
 
     /// Length fields for start codes. Parameter sets that the header has are left out (ISO/IEC 14496-15 §5.3.2); once
     /// one has changed they stay in the samples.
-    private mutating func avcSample(_ frame: [UInt8], isKeyFrame: Bool) -> [UInt8] {
+    private mutating func sample(_ frame: [UInt8], isKeyFrame: Bool) -> [UInt8] {
         if parameterSets.receive(frame: frame) { hasChangedSets = true }
         var sample: [UInt8] = []
         sample.reserveCapacity(frame.count)
-        // H.264 §7.4.1.2.3: a delimiter is first, parameter sets come before the picture.
+        // H.264 §7.4.1.2.3, H.265 §7.4.2.4.4: a delimiter is first, parameter sets come before the picture.
         var isSetsDue = hasChangedSets && isKeyFrame
         var units = AnnexBReader(frame.span.bytes)
         while let range = units.next() {
             let unit = Array(frame[range])
-            if isSetsDue, H264NALType(header: unit[0]) != .accessUnitDelimiter {
+            if isSetsDue, !parameterSets.codec.isDelimiter(unit) {
                 for set in parameterSets.units { Self.append(set, to: &sample) }
                 isSetsDue = false
             }
-            if !hasChangedSets || isKeyFrame, H264ParameterSets.isParameterSet(unit), parameterSets.holdsOne(like: unit)
-            {
-                continue
-            }
+            if !hasChangedSets || isKeyFrame, parameterSets.holdsOne(like: unit) { continue }
             Self.append(unit, to: &sample)
         }
         return sample

@@ -6,10 +6,9 @@ extension EncodedFrame {
     public var pictureSize: (width: Int, height: Int)? {
         guard isKeyFrame else { return nil }
         if let codec = IVFCodec(format: format) { return codec.size(ofKeyFrame: payload) }
-        guard format == .h264 else { return nil }
-        var sets = H264ParameterSets()
+        guard let codec = NALCodec(format) else { return nil }
+        var sets = ParameterSets(codec)
         sets.receive(frame: payload)
-        guard let first = sets.first, let parameters = H264SequenceParameterSet(first.span.bytes) else { return nil }
-        return (parameters.width, parameters.height)
+        return sets.first.flatMap(codec.pictureSize)
     }
 }

@@ -1,9 +1,9 @@
 public import RTCEngine
 public import RTCWire
 
-/// Puts the frames of a call into a file: up to one video and one audio track. H.264 goes into MP4, VP8 into WebM, each
-/// with the sound; VP9 and AV1 alone into IVF; sound alone into Ogg, or WAV for G.711. A value without I/O: drain
-/// `pollOutput()` after each call and apply it.
+/// Puts the frames of a call into a file: up to one video and one audio track. H.264 and H.265 go into MP4, VP8 into
+/// WebM, each with the sound; VP9 and AV1 alone into IVF; sound alone into Ogg, or WAV for G.711. A value without I/O:
+/// drain `pollOutput()` after each call and apply it.
 ///
 /// Picture and sound are placed by the arrival of their first frames and by RTP timestamps after that. Video begins
 /// with its first key frame. Nothing that was written needs another write to be readable, so a recorder that is killed
@@ -67,20 +67,20 @@ public struct Recorder: Sendable {
     /// What can hold these tracks, the one that is picked first; empty when nothing can.
     public static func containers(video: PayloadFormat?, audio: PayloadFormat?) -> [MediaContainer] {
         switch (video, audio) {
-        case (.h264, nil), (.h264, .opus): [.mp4]
+        case (.h264, nil), (.h264, .opus), (.h265, nil), (.h265, .opus): [.mp4]
         case (.vp8, nil): [.webm, .ivf]
         case (.vp8, .opus): [.webm]
         case (nil, .opus): [.ogg, .mp4, .webm]
         case (.vp9, nil), (.av1, nil): [.ivf]
         case (nil, .pcmu), (nil, .pcma): [.wav]
-        case (nil, nil), (.opus, _), (.pcmu, _), (.pcma, _), (.h265, _): []
+        case (nil, nil), (.opus, _), (.pcmu, _), (.pcma, _): []
         // Two tracks that have no container in common here, or two of one kind.
-        case (.h264, _), (.vp8, _), (.vp9, _), (.av1, _), (nil, _): []
+        case (.h264, _), (.h265, _), (.vp8, _), (.vp9, _), (.av1, _), (nil, _): []
         }
     }
 
     /// Whether a recording of pictures can begin with this one, or one of sound alone with this packet: a key frame
-    /// brings what the file's header tells, which is the picture's size, and the parameter sets of H.264.
+    /// brings what the file's header tells, which is the picture's size, and the parameter sets of H.264 and H.265.
     /// - Throws: `unsupportedTracks` when no file holds the format.
     public static func canBegin(with frame: EncodedFrame) throws(MediaFileError) -> Bool {
         let isVideo = frame.format.isVideo
@@ -139,7 +139,9 @@ public struct Recorder: Sendable {
 
     private func makeWriter(firstKeyFrame: [UInt8]?) -> (any ContainerWriter)? {
         switch container {
-        case .mp4: MP4Writer(firstKeyFrame: firstKeyFrame, hasAudio: audio != nil)
+        case .mp4:
+            MP4Writer(
+                codec: video.flatMap(NALCodec.init) ?? .h264, firstKeyFrame: firstKeyFrame, hasAudio: audio != nil)
         case .webm: WebMWriter(firstKeyFrame: firstKeyFrame, hasAudio: audio != nil)
         case .ivf: video.flatMap { video in firstKeyFrame.flatMap { IVFWriter(firstKeyFrame: $0, format: video) } }
         case .wav: audio.flatMap { WAVWriter(format: $0) }

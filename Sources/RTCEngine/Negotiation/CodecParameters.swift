@@ -79,6 +79,13 @@ extension CodecParameters {
         parameters: SDP.CodecOptions("level-id=93;profile-id=1;tier-flag=0;tx-mode=SRST"), feedback: videoFeedback,
         rtxPayloadType: 50)
 
+    /// H.265 for who neither encodes nor decodes it: the level is the other side's alone (level 6.2 is the highest).
+    public static let anyLevelH265: CodecParameters = {
+        var codec = h265
+        codec.parameters["level-id"] = "186"
+        return codec
+    }()
+
     /// RFC 2198: Opus with the packets before it. It is used where it is preferred to Opus alone.
     public static let redundantOpus = CodecParameters(payloadType: 63, name: "red", clockRate: 48_000, channels: 2)
 

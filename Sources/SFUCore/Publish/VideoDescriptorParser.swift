@@ -6,8 +6,8 @@ public struct VideoDescriptorParser: Sendable {
     public let format: PayloadFormat
     private var dependencies = DependencyParser()
     private let depacketizer: Depacketizer
-    /// H.264 with its parameter sets in the stream: a key frame is then one that brings them, for nobody else would
-    /// tell a decoder that has just begun.
+    /// H.264 or H.265 with its parameter sets in the stream: a key frame is then one that brings them, for nobody else
+    /// would tell a decoder that has just begun.
     private var hasParameterSets = false
 
     public init(format: PayloadFormat) {
@@ -50,8 +50,9 @@ public struct VideoDescriptorParser: Sendable {
         switch format {
         case .vp8: return Self.readVP8(payload, marker: marker)
         case .vp9: return Self.readVP9(payload)
-        case .h264: return readH264(payload, marker: marker)
-        case .h265, .av1:
+        case .h264: return readUnits(payload, marker: marker, Self.hasSequenceParameterSet)
+        case .h265: return readUnits(payload, marker: marker, Self.hasVideoParameterSet)
+        case .av1:
             guard payload.byteCount > 0 else { return nil }
             var descriptor = VideoDescriptor()
             if depacketizer.startsFrame(payload) { descriptor.traits.insert(.startsFrame) }
@@ -129,12 +130,15 @@ public struct VideoDescriptorParser: Sendable {
         return descriptor
     }
 
-    private mutating func readH264(_ payload: RawSpan, marker: Bool) -> VideoDescriptor? {
+    /// - Parameter hasParameterSet: whether a payload with this first byte brings the first of the parameter sets.
+    private mutating func readUnits(
+        _ payload: RawSpan, marker: Bool, _ hasParameterSet: (RawSpan, UInt8) -> Bool
+    ) -> VideoDescriptor? {
         guard let header = payload.byte(at: 0) else { return nil }
         var descriptor = VideoDescriptor()
         if depacketizer.startsFrame(payload) { descriptor.traits.insert(.startsFrame) }
         if marker { descriptor.traits.insert(.endsFrame) }
-        if Self.hasParameterSet(payload, header: header) {
+        if hasParameterSet(payload, header) {
             hasParameterSets = true
             descriptor.traits.insert([.startsFrame, .startsKeyFrame])
         } else if !hasParameterSets, depacketizer.startsKeyFrame(payload), descriptor.startsFrame {
@@ -144,7 +148,7 @@ public struct VideoDescriptorParser: Sendable {
     }
 
     /// RFC 6184 §5.6, §5.7.1, §5.8: a sequence parameter set alone, in an aggregate, or the first fragment of one.
-    private static func hasParameterSet(_ payload: RawSpan, header: UInt8) -> Bool {
+    private static func hasSequenceParameterSet(_ payload: RawSpan, header: UInt8) -> Bool {
         switch H264NALType(header: header) {
         case .sequenceParameterSet: return true
         case .fuA:
@@ -155,6 +159,24 @@ public struct VideoDescriptorParser: Sendable {
             reader.skip(1)
             while let size = reader.readUInt16(), let unit = reader.readSpan(Int(size)) {
                 if let header = unit.byte(at: 0), H264NALType(header: header) == .sequenceParameterSet { return true }
+            }
+            return false
+        case _: return false
+        }
+    }
+
+    /// RFC 7798 §4.4: likewise of a video parameter set, which the others refer to.
+    private static func hasVideoParameterSet(_ payload: RawSpan, header: UInt8) -> Bool {
+        switch H265NALType(header: header) {
+        case .videoParameterSet: return true
+        case .fragmentation:
+            guard let fragment = payload.byte(at: 2) else { return false }
+            return fragment & 0x80 != 0 && H265NALType(rawValue: fragment) == .videoParameterSet
+        case .aggregation:
+            var reader = ByteReader(payload)
+            reader.skip(2)
+            while let size = reader.readUInt16(), let unit = reader.readSpan(Int(size)) {
+                if let header = unit.byte(at: 0), H265NALType(header: header) == .videoParameterSet { return true }
             }
             return false
         case _: return false

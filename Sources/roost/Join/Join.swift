@@ -35,7 +35,7 @@ struct Join: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "A file to publish: MP4 (H.264, Opus), IVF (VP8, VP9, AV1), Ogg (Opus) or WAV (G.711); may be repeated.",
+            "A file to publish: MP4 (H.264, H.265, Opus), IVF (VP8, VP9, AV1), Ogg (Opus) or WAV (G.711); may be repeated.",
             valueName: "file"))
     var publish: [String] = []
 

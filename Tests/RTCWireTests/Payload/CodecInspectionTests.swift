@@ -44,6 +44,64 @@ import Testing
         #expect(AVCConfiguration(annexB: configuration.annexB) == configuration)
     }
 
+    /// What FFmpeg writes of x265's parameter sets, Main profile, 320x180 (Media/webRtcTestVideo-h265.mp4).
+    private let hevc: [UInt8] = [
+        0x01, 0x01, 0x60, 0x00, 0x00, 0x00, 0x90, 0x00, 0x00, 0x00, 0x00, 0x00, 0x3c, 0xf0, 0x00, 0xfc, 0xfd, 0xf8,
+        0xf8, 0x00, 0x00, 0x0f, 0x03, 0xa0, 0x00, 0x01, 0x00, 0x18, 0x40, 0x01, 0x0c, 0x01, 0xff, 0xff, 0x01, 0x60,
+        0x00, 0x00, 0x03, 0x00, 0x90, 0x00, 0x00, 0x03, 0x00, 0x00, 0x03, 0x00, 0x3c, 0x92, 0x80, 0x90, 0xa1, 0x00,
+        0x01, 0x00, 0x2b, 0x42, 0x01, 0x01, 0x01, 0x60, 0x00, 0x00, 0x03, 0x00, 0x90, 0x00, 0x00, 0x03, 0x00, 0x00,
+        0x03, 0x00, 0x3c, 0xa0, 0x0a, 0x08, 0x0b, 0x9f, 0x79, 0x64, 0xa9, 0x24, 0xca, 0xe6, 0xa0, 0x40, 0x40, 0x20,
+        0x80, 0x00, 0x00, 0x03, 0x00, 0x80, 0x00, 0x00, 0x0f, 0x04, 0xa2, 0x00, 0x01, 0x00, 0x07, 0x44, 0x01, 0xc1,
+        0x72, 0xb4, 0x62, 0x40,
+    ]
+
+    @Test func `a parameter set of H265 gives the cropped size, profile and level`() throws {
+        let configuration = try #require(HEVCConfiguration(hevc))
+        let unit = try #require(configuration.sequenceParameterSets.first)
+        let parameters = try #require(H265SequenceParameterSet(unit))
+        // Coded in blocks of eight: 184 rows, of which four are cut off.
+        #expect(parameters.width == 320 && parameters.height == 180)
+        #expect(parameters.id == 0 && parameters.profile == 1 && parameters.profileTierLevel.last == 60)
+        #expect(parameters.chromaFormat == 1 && parameters.lumaDepth == 0 && parameters.chromaDepth == 0)
+        #expect(parameters.temporalLayers == 1 && parameters.isTemporallyNested)
+        for count in 0..<24 { #expect(H265SequenceParameterSet(Array(unit.prefix(count))) == nil) }
+        #expect(H265SequenceParameterSet(configuration.videoParameterSets[0]) == nil)
+    }
+
+    @Test func `what lower temporal layers say of themselves is passed over (H265 7_3_3)`() throws {
+        // Three layers: profile and level of the first, the level of the second; then id 2, 4:2:0, 64 by 32 pixels.
+        var bits = "0000" + "010" + "1"
+        bits += String(repeating: "00000001", count: 12)
+        bits += "11" + "01" + String(repeating: "00", count: 6)
+        bits += String(repeating: "10101010", count: 11) + "00000001" + "00000001"
+        bits += "011" + "010" + "0000001000001" + "00000100001" + "0" + "010" + "011" + "1"
+        let padded = bits + String(repeating: "0", count: (8 - bits.count % 8) % 8)
+        var unit: [UInt8] = [0x42, 0x01]
+        for start in stride(from: 0, to: padded.count, by: 8) {
+            unit.append(try #require(UInt8(padded.dropFirst(start).prefix(8), radix: 2)))
+        }
+        let parameters = try #require(H265SequenceParameterSet(unit))
+        #expect(parameters.id == 2 && parameters.temporalLayers == 3 && parameters.isTemporallyNested)
+        #expect(parameters.width == 64 && parameters.height == 32)
+        #expect(parameters.lumaDepth == 1 && parameters.chromaDepth == 2)
+    }
+
+    @Test func `a record of H265 comes out as it went in, and cut off it is refused`() throws {
+        let configuration = try #require(HEVCConfiguration(hevc))
+        var record: [UInt8] = []
+        #expect(configuration.write(into: &record, isComplete: true))
+        #expect(record == hevc)
+        for count in 0..<record.count { #expect(HEVCConfiguration(Array(record.prefix(count))) == nil) }
+        // Of parameter sets that the samples bring as well, no array is complete.
+        var open: [UInt8] = []
+        #expect(configuration.write(into: &open, isComplete: false))
+        #expect(open.count == record.count)
+        #expect(zip(open, record).filter { $0 != $1 }.map { $0.0 } == [0x20, 0x21, 0x22])
+        var empty = configuration
+        empty.sequenceParameterSets = []
+        #expect(!empty.write(into: &record, isComplete: true) && record == hevc)
+    }
+
     @Test func `AVCC and Annex B turn into each other`() {
         let frame: [UInt8] = [0, 0, 0, 1, 0x67, 1, 2, 0, 0, 0, 1, 0x65, 3]
         var sample: [UInt8] = []

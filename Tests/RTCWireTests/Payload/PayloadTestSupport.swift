@@ -17,6 +17,14 @@ extension H264SequenceParameterSet {
     init?(_ unit: [UInt8]) { self.init(unit.span.bytes) }
 }
 
+extension H265SequenceParameterSet {
+    init?(_ unit: [UInt8]) { self.init(unit.span.bytes) }
+}
+
+extension HEVCConfiguration {
+    init?(_ record: [UInt8]) { self.init(record.span.bytes) }
+}
+
 extension AVCConfiguration {
     init?(_ record: [UInt8]) { self.init(record.span.bytes) }
     init?(annexB frame: [UInt8]) { self.init(annexB: frame.span.bytes) }

@@ -84,6 +84,7 @@ import Testing
         }
         #expect(read(.vp9, [0xa8, 0x81]) == nil)
         #expect(read(.h264, []) == nil)
+        #expect(read(.h265, []) == nil)
         #expect(read(.av1, []) == nil)
         #expect(read(.opus, [1, 2, 3]) == nil)
     }
@@ -132,6 +133,28 @@ import Testing
         #expect(read(&parser, [0x65, 0x80])?.startsKeyFrame == true)
         #expect(read(&parser, [0x67, 1])?.startsKeyFrame == true)
         #expect(read(&parser, [0x65, 0x80])?.startsKeyFrame == false)
+    }
+
+    // MARK: H.265
+
+    @Test func `H265: a key frame starts with its first parameter set, alone, in an aggregate or fragmented`() {
+        #expect(read(.h265, [0x40, 1, 2])?.traits == [.startsFrame, .startsKeyFrame])
+        #expect(
+            read(.h265, [0x60, 1, 0, 3, 0x40, 1, 2, 0, 3, 0x42, 1, 2])?.traits == [.startsFrame, .startsKeyFrame])
+        #expect(read(.h265, [0x62, 1, 0xa0, 2])?.traits == [.startsFrame, .startsKeyFrame])
+        #expect(read(.h265, [0x62, 1, 0x20, 2])?.traits == [])
+        // A slice segment that is its picture's first, and one that is not.
+        #expect(read(.h265, marker: true, [0x02, 1, 0x80])?.traits == [.startsFrame, .endsFrame])
+        #expect(read(.h265, [0x02, 1, 0x40])?.traits == [])
+    }
+
+    @Test func `H265: a picture without parameter sets is a key frame only while none were in the stream`() {
+        var parser = VideoDescriptorParser(format: .h265)
+        #expect(read(&parser, [0x26, 1, 0x80])?.startsKeyFrame == true)
+        #expect(read(&parser, [0x40, 1, 2])?.startsKeyFrame == true)
+        // The others that follow belong to the key frame that has begun.
+        #expect(read(&parser, [0x42, 1, 2])?.startsKeyFrame == false)
+        #expect(read(&parser, [0x26, 1, 0x80])?.startsKeyFrame == false)
     }
 
     // MARK: AV1 and dependency descriptors
