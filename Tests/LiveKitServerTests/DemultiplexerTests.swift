@@ -1,5 +1,6 @@
 import RTCEngine
 import RTCWire
+import SFUCore
 import Testing
 
 @testable import LiveKitServer
@@ -81,13 +82,51 @@ struct DemultiplexerTests {
         demultiplexer.add(fragment: "anna", of: ann)
         demultiplexer.add(fragment: "bobb", of: bob)
         demultiplexer.learn(Self.address(1), of: ann, at: now)
-        demultiplexer.learn(Self.address(1), of: bob, at: now) { _ in false }
+        demultiplexer.learn(Self.address(1), of: bob, at: now)
         #expect(receiver(of: Self.hello, from: 1) === ann)
         let ann = ann
-        demultiplexer.learn(Self.address(1), of: bob, at: now) { $0 === ann }
+        demultiplexer.learn(Self.address(1), of: bob, at: now) { $0 === ann ? .over : .unknown }
         #expect(receiver(of: Self.hello, from: 1) === bob)
         demultiplexer.remove(ann)
         #expect(receiver(of: Self.hello, from: 1) === bob)
+    }
+
+    /// Pion makes no checks while its media flow.
+    @Test mutating func `the address of somebody whose media come from there stays theirs`() {
+        demultiplexer.add(fragment: "anna", of: ann)
+        demultiplexer.add(fragment: "bobb", of: bob)
+        demultiplexer.learn(Self.address(1), of: ann, at: now)
+        now = now + .seconds(Int64(60))
+        let (ann, heardAt) = (ann, now - .seconds(Int64(2)))
+        demultiplexer.learn(Self.address(1), of: bob, at: now) {
+            $0 === ann ? .heard(at: Self.address(1), heardAt) : .unknown
+        }
+        #expect(receiver(of: Self.hello, from: 1) === ann)
+        // They are somewhere else.
+        demultiplexer.learn(Self.address(1), of: bob, at: now) {
+            $0 === ann ? .heard(at: Self.address(2), heardAt) : .unknown
+        }
+        #expect(receiver(of: Self.hello, from: 1) === bob)
+        // Or have not been heard for long.
+        demultiplexer.learn(Self.address(3), of: ann, at: now)
+        now = now + .seconds(Int64(20))
+        demultiplexer.learn(Self.address(3), of: bob, at: now) {
+            $0 === ann ? .heard(at: Self.address(3), heardAt) : .unknown
+        }
+        #expect(receiver(of: Self.hello, from: 3) === bob)
+    }
+
+    /// Whoever has seen a check pass can send it again from anywhere.
+    @Test mutating func `the address that a peer uses is kept, from however many others its checks come`() {
+        demultiplexer.add(fragment: "anna", of: ann)
+        demultiplexer.learn(Self.address(7), of: ann, at: now)
+        for port in 8...100 as ClosedRange<UInt16> {
+            demultiplexer.learn(Self.address(port), of: ann, at: now) { _ in .heard(at: Self.address(7), .zero) }
+            #expect(receiver(of: Self.hello, from: 7) === ann)
+        }
+        #expect(demultiplexer.addressCount == Demultiplexer<Peer>.addressesOfPeer)
+        #expect(receiver(of: Self.hello, from: 100) === ann)
+        #expect(drop(of: Self.hello, from: 8) == .unknownAddress)
     }
 
     @Test mutating func `after a restart both fragments lead there`() {

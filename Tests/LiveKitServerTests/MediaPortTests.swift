@@ -166,16 +166,7 @@ import Testing
             let port = Int(try #require(server.media.first?.streamPort))
             let check = try #require(StreamFraming.frame(try await Self.check(of: server)))
             var sockets: [RawSocket] = []
-            /// The server may check back besides.
-            func answered(_ socket: RawSocket) async throws {
-                socket.send(check)
-                var framing = StreamFraming()
-                for await chunk in socket.chunks {
-                    framing.append(chunk)
-                    while let datagram = framing.next() { if STUNMessage.isBindingSuccess(datagram) { return } }
-                }
-                throw TestServer.Unusable()
-            }
+            func answered(_ socket: RawSocket) async throws { try await Self.answered(socket, check) }
             for _ in 0..<2 {
                 sockets.append(try await RawSocket(port: port))
                 try await answered(sockets[sockets.count - 1])
@@ -189,6 +180,41 @@ import Testing
             try await Self.eventually { server.livekit.statistics.streams == 2 }
             for socket in [sockets[0], third] { socket.close() }
         }
+    }
+
+    @Test func `connections that only name a peer take no place of those over which it was found`() async throws {
+        try await TestServer.run({ $0.media.maximumStreamsOfPeer = 2 }) { server in
+            let port = Int(try #require(server.media.first?.streamPort))
+            let signed = try await Self.check(of: server)
+            let check = try #require(StreamFraming.frame(signed))
+            let members = [try await RawSocket(port: port), try await RawSocket(port: port)]
+            for member in members { try await Self.answered(member, check) }
+            // The same with another signature: it names whom it is for, and proves nothing.
+            var forged = signed
+            forged[forged.count - 20] ^= 1
+            let nameless = try #require(StreamFraming.frame(forged))
+            var strangers: [RawSocket] = []
+            for number in 0..<5 {
+                strangers.append(try await RawSocket(port: port))
+                strangers[number].send(nameless)
+                try await Self.eventually { server.livekit.statistics.streams == 2 + min(number + 1, 2) }
+                // The oldest of them makes room.
+                if number >= 2 { _ = await strangers[number - 2].readToEnd() }
+            }
+            for member in members { try await Self.answered(member, check) }
+            for socket in members + strangers { socket.close() }
+        }
+    }
+
+    /// Sends it, and reads until it is answered; the server may check back besides.
+    private static func answered(_ socket: RawSocket, _ check: [UInt8]) async throws {
+        socket.send(check)
+        var framing = StreamFraming()
+        for await chunk in socket.chunks {
+            framing.append(chunk)
+            while let datagram = framing.next() { if STUNMessage.isBindingSuccess(datagram) { return } }
+        }
+        throw TestServer.Unusable()
     }
 
     /// A check (RFC 8445 §7.2) of somebody who publishes by WHIP.

@@ -118,10 +118,12 @@ extension RoomMachine {
         return participant.contact.heardAt >= offeredAt + Self.answerTimeout
     }
 
-    /// A client that has no messages is not told to come back, and what it has closed it cannot open again.
+    /// A client that has no messages is not told to come back, and what it has closed it cannot open again; nor can one
+    /// whose signaling is gone as well.
     private func timeToReturn(of participant: Participant, after state: PeerConnectionState) -> Interval {
-        guard participant.mode.isExchange else { return Self.resumeTimeout }
-        return state == .closed ? .zero : Self.restartTimeout
+        if participant.mode.isExchange { return state == .closed ? .zero : Self.restartTimeout }
+        guard state == .closed, case .detached = participant.signaling else { return Self.resumeTimeout }
+        return .zero
     }
 
     /// Connections come up, and fail.
@@ -145,17 +147,30 @@ extension RoomMachine {
             case .active, .left: break
             }
             publishBoundTracks(of: participant, at: now)
-        case .failed, .closed:
+        case .failed:
             guard participant.phase == .active else { return }
-            if state == .failed, isHeard(participant, at: now), hasFailedSoon(connection, at: now) {
+            if isHeard(participant, at: now), hasFailedSoon(connection, at: now) {
                 fallBack(from: connection, at: now)
             }
             participant.phase = .interrupted(until: now + timeToReturn(of: participant, after: state))
-            // A new path may be found; what the client has closed it has to make anew.
-            let response = Self.leaveResponse(
-                because: .connectionTimeout, state == .closed ? .reconnect : .resume)
-            if let message = response.message { send(message, to: participant) }
+            // A new path may be found.
+            tell(participant, to: .resume)
+        case .closed:
+            let end = now + timeToReturn(of: participant, after: state)
+            switch participant.phase {
+            case .left: return
+            case .joined: return remove(participant, because: .joinFailure, action: .reconnect, at: now)
+            case .active: participant.phase = .interrupted(until: end)
+            case .interrupted(let former): participant.phase = .interrupted(until: min(former, end))
+            }
+            // What the client has closed it has to make anew.
+            tell(participant, to: .reconnect)
         case .new, .connecting, .disconnected: break
         }
+    }
+
+    private func tell(_ participant: Participant, to action: LiveKitLeaveRequest.Action) {
+        guard let message = Self.leaveResponse(because: .connectionTimeout, action).message else { return }
+        send(message, to: participant)
     }
 }

@@ -185,7 +185,7 @@ package final class RoomMachine {
     }
 
     /// Whether a connection has ended, though its participant may still come back.
-    package func isOver(_ peer: RoomPeerID) -> Bool { media.isOver(peer) }
+    package func whereabouts(of peer: RoomPeerID) -> PeerWhereabouts { media.whereabouts(of: peer) }
 
     /// Forwards what has come since the last time: to be called when what was read together is in, and before
     /// `drainTransmits`.

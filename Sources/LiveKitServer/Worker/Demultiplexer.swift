@@ -1,5 +1,6 @@
 internal import RTCEngine
 internal import RTCWire
+internal import SFUCore
 
 /// Finds whose a datagram is, on a socket that many peers share.
 ///
@@ -45,8 +46,8 @@ struct Demultiplexer<Peer: AnyObject> {
         var provenAt: Instant
     }
 
-    /// For so long an address stays with whom it is known to be of, whoever sends checks from it: datagrams can bear
-    /// another's address. Clients check the path that they use more often.
+    /// For so long after it was heard of there an address stays with whom it is known to be of, whoever sends checks from
+    /// it: datagrams can bear another's address.
     static var tenure: Interval { .seconds(Int64(15)) }
 
     /// How many addresses are known.
@@ -66,20 +67,33 @@ struct Demultiplexer<Peer: AnyObject> {
     /// not been heard for a while, has moved on: a NAT has given its port to somebody else, or a host to its next
     /// program, whose packets would be taken for those of the one before.
     ///
-    /// - Parameter isOver: whether somebody has said goodbye, and is only not forgotten yet.
+    /// - Parameter whereabouts: where somebody is: not every client makes checks while its media flow (Pion makes none),
+    ///   and one that has said goodbye may not be forgotten yet.
     mutating func learn(
-        _ address: TransportAddress, of peer: Peer, at now: Instant, isOver: (Peer) -> Bool = { _ in false }
+        _ address: TransportAddress, of peer: Peer, at now: Instant,
+        whereabouts: (Peer) -> PeerWhereabouts = { _ in .unknown }
     ) {
         guard var entry = entries[ObjectIdentifier(peer)] else { return }
         if let former = byAddress[address], former.peer !== peer {
-            guard now - former.provenAt > Self.tenure || isOver(former.peer) else { return }
+            switch whereabouts(former.peer) {
+            case .over: break
+            case .heard(at: address, let heardAt) where now - heardAt <= Self.tenure: return
+            case .heard, .unknown: guard now - former.provenAt > Self.tenure else { return }
+            }
             entries[ObjectIdentifier(former.peer)]?.addresses.removeAll { $0 == address }
         }
         byAddress[address] = Place(peer: peer, provenAt: now)
         guard entry.addresses.last != address else { return }
-        // The one that is not used goes first.
         entry.addresses.removeAll { $0 == address }
-        if entry.addresses.count == Self.addressesOfPeer { byAddress[entry.addresses.removeFirst()] = nil }
+        if entry.addresses.count == Self.addressesOfPeer {
+            // The one that was proven longest ago goes, but for the one that is used: checks can be sent again from
+            // elsewhere by who has seen them pass, and they are answered.
+            let spared: TransportAddress? =
+                if case .heard(let used, _) = whereabouts(peer) { used } else { nil }
+            if let place = entry.addresses.firstIndex(where: { $0 != spared }) {
+                byAddress[entry.addresses.remove(at: place)] = nil
+            }
+        }
         entry.addresses.append(address)
         entries[ObjectIdentifier(peer)] = entry
     }

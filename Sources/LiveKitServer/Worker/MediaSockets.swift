@@ -47,8 +47,8 @@ final class MediaStream {
     let token: UInt64
     /// Whose it is, by the last check that came over it; nil before the first.
     private(set) var peer: MediaPeer?
-    /// When a check last came over it.
-    var checkedAt = Instant.zero
+    /// When a check was last answered over it, or when it was accepted.
+    var provenAt: Instant
     /// The peer has answered a check over it. Until then it may take as long as this.
     var trust: Trust
     private var framing = StreamFraming()
@@ -62,10 +62,11 @@ final class MediaStream {
     /// Reads in one turn of the loop, 16 KiB each: others want their turn too.
     private static let readsInOneTurn = 8
 
-    init(_ socket: StreamSocket, base: TransportAddress, token: UInt64, until deadline: Instant) {
+    init(_ socket: StreamSocket, base: TransportAddress, token: UInt64, at now: Instant, until deadline: Instant) {
         self.socket = socket
         self.base = base
         self.token = token
+        provenAt = now
         trust = .unproven(until: deadline)
     }
 

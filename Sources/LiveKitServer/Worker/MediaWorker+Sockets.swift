@@ -140,7 +140,7 @@ extension MediaWorker {
                 statistics.streamsRefused += 1
                 continue
             }
-            let stream = MediaStream(socket, base: port.announced, token: token, until: deadline)
+            let stream = MediaStream(socket, base: port.announced, token: token, at: now, until: deadline)
             streams[socket.remote] = stream
             strangersOfAddress[ip, default: 0] += 1
             add(token, .stream(stream))
@@ -158,9 +158,8 @@ extension MediaWorker {
                 guard case .peer(let peer) = demultiplexer.verdict(on: datagram.span.bytes, from: remote) else {
                     return false
                 }
-                stream.checkedAt = now
                 stream.belong(to: peer)
-                if peer.streams.count > configuration.maximumStreamsOfPeer { endOldestStream(of: peer, at: now) }
+                endOldestStreams(of: peer, at: now)
             }
             guard let peer = stream.peer else { return false }
             // A frame can hold more than a datagram, which would have been cut off: it is of no use to anybody.
@@ -178,11 +177,23 @@ extension MediaWorker {
         touch(peer.room)
     }
 
+    /// A check has been answered over it.
+    func prove(_ stream: MediaStream, at now: Instant) {
+        takeFromStrangers(stream)
+        stream.provenAt = now
+        if let peer = stream.peer, peer.streams.count > configuration.maximumStreamsOfPeer { crowded.append(peer) }
+    }
+
     /// Clients that move between networks leave connections behind that nobody ends; and one with a credential is not
-    /// to take the places of all others.
-    private func endOldestStream(of peer: MediaPeer, at now: Instant) {
-        guard let oldest = peer.streams.min(by: { $0.checkedAt < $1.checkedAt }) else { return }
-        end(oldest, at: now)
+    /// to take the places of all others. Whoever has seen a check pass can name a client, and not prove to be it: the
+    /// connections of strangers take no places of those over which a check was answered.
+    func endOldestStreams(of peer: MediaPeer, at now: Instant) {
+        for isProven in [false, true] {
+            let streams = peer.streams.filter { ($0.trust == .proven) == isProven }
+            let excess = streams.count - configuration.maximumStreamsOfPeer
+            guard excess > 0 else { continue }
+            for stream in streams.sorted(by: { $0.provenAt < $1.provenAt }).prefix(excess) { end(stream, at: now) }
+        }
     }
 
     private func remove(_ stream: MediaStream) -> Bool {
@@ -194,7 +205,7 @@ extension MediaWorker {
     }
 
     /// Its client has shown a credential, or it is over.
-    func takeFromStrangers(_ stream: MediaStream) {
+    private func takeFromStrangers(_ stream: MediaStream) {
         guard case .unproven = stream.trust else { return }
         stream.trust = .proven
         let ip = stream.socket.remote.ip.site

@@ -58,6 +58,8 @@ package actor MediaWorker {
     var streamPorts: [StreamPort] = []
     /// By the client's address.
     var streams: [TransportAddress: MediaStream] = [:]
+    /// Peers that may have more TCP connections than they are to have.
+    var crowded: [MediaPeer] = []
     /// TCP connections that have shown no credential yet, by the client's address.
     var strangersOfAddress: [IPAddress: Int] = [:]
     var demultiplexer = Demultiplexer<MediaPeer>()
@@ -372,6 +374,7 @@ package actor MediaWorker {
                 mayHaveMore = true
             }
         }
+        while let peer = crowded.popLast() { endOldestStreams(of: peer, at: now) }
         if rooms[room.number] != nil, let wake = room.machine.nextWake { loop.schedule(room.timer, at: wake) }
     }
 
@@ -430,12 +433,12 @@ package actor MediaWorker {
         let isProof = STUNMessage.isBindingSuccess(transmit.bytes)
         if let index = portIndex(of: transmit.from) {
             if isProof, let peer = room.peers[peer] {
-                demultiplexer.learn(to, of: peer, at: now) { $0.room.machine.isOver($0.id) }
+                demultiplexer.learn(to, of: peer, at: now) { $0.room.machine.whereabouts(of: $0.id) }
             }
             datagramPorts[index].outgoing.append(transmit.bytes.span.bytes, to: to)
             if datagramPorts[index].outgoing.isFull { datagramPorts[index].flush() }
         } else if let stream = streams[to] {
-            if isProof { takeFromStrangers(stream) }
+            if isProof { prove(stream, at: now) }
             stream.send(transmit.bytes)
         }
     }

@@ -82,6 +82,9 @@ public struct ICEAgent: Sendable {
     /// The pair that carries media; stays for diagnosis when its consent has expired.
     public var selectedPair: ICESelectedPair? { path?.selection }
 
+    /// When the peer was last heard over the selected pair, by anything authentic of ICE or of media; nil without one.
+    public var heardAt: Instant? { path?.heardAt }
+
     /// Whether anything but STUN may be sent (RFC 7675 §5.1).
     public var hasConsent: Bool { route != nil }
 

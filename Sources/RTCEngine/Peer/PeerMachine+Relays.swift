@@ -37,6 +37,7 @@ extension PeerMachine {
     public mutating func relayStreamOpened(_ stream: RelayStreamID, at now: Instant) {
         guard connectionState != .closed else { return }
         relays.opened(stream, at: now)
+        wayMayHaveChanged(at: now)
         drainTransport(at: now)
     }
 

@@ -15,6 +15,7 @@ extension PeerMachine {
         guard connectionState != .closed else { return }
         let gone = ice.interfacesChanged(lost: lost, found: found, at: now)
         relays.basesChanged(lost: lost, found: found, at: now)
+        wayMayHaveChanged(at: now)
         negotiator.removeLocalCandidates(gone)
         drainTransport(at: now)
     }
@@ -157,15 +158,23 @@ extension PeerMachine {
     private mutating func pathFound(at now: Instant) {
         counters.selectedPairChanges += 1
         if let route = ice.route {
-            // A restart that comes out at the same addresses has found the same way, and what it carries is known.
-            let way = MeasuredWay(route: route, relayMoves: relays.moves)
-            if let measuredWay, measuredWay != way { congestion.pathChanged(at: now) }
-            measuredWay = way
+            wayMayHaveChanged(at: now)
             relays.use(route.remote, from: route.base, at: now)
             for datagram in secure.takeUnsent() { transmit(datagram, from: route.base, to: route.remote, at: now) }
         }
         secure.pathFound(at: now)
         wantKeyFrames()
+    }
+
+    /// Another way carries more or less. A restart that comes out at the same addresses has found the same one, and what
+    /// it carries is known.
+    mutating func wayMayHaveChanged(at now: Instant) {
+        guard let route = ice.route else { return }
+        let way = MeasuredWay(route: route, relay: relays.path(of: route.base))
+        // A relay that is being connected to anew is told of when it is.
+        if case .connecting = way.relay { return }
+        if let measuredWay, measuredWay != way { congestion.pathChanged(at: now) }
+        measuredWay = way
     }
 
     mutating func drainSecure(at now: Instant) {

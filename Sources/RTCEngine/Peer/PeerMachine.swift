@@ -109,6 +109,9 @@ public struct PeerMachine: ~Copyable {
     /// The pair of addresses that packets take now; nil before ICE has found one.
     public var selectedPair: ICESelectedPair? { ice.selectedPair }
 
+    /// When the peer was last heard over the selected pair, by anything authentic of ICE or of media; nil without one.
+    public var heardAt: Instant? { ice.heardAt }
+
     // MARK: Time
 
     /// When `tick` is next wanted; nil when nothing is pending. Owners ask after all that they do, so it is
@@ -248,8 +251,9 @@ enum NegotiationNotice {
 /// What packets take: another one carries more or less.
 struct MeasuredWay: Equatable {
     let route: ICERoute
-    /// How often a relay's allocation has gone over to another network, where the route stays what it was.
-    let relayMoves: Int
+    /// How they get to the relay that gave the route's base; nil without one. An allocation may go over to another
+    /// network (RFC 8016), where the route stays what it was.
+    let relay: TURNRelays.Path?
 }
 
 /// What the transport has carried, for statistics.

@@ -115,8 +115,12 @@ public final class Room {
 
     public var isEmpty: Bool { peers.isEmpty }
 
-    /// Whether a connection has ended, by its peer's goodbye or ours: nothing that comes is its any more.
-    public func isOver(_ id: RoomPeerID) -> Bool { peers[id].map { $0.machine.connectionState == .closed } ?? true }
+    /// Where a connection is to be found.
+    public func whereabouts(of id: RoomPeerID) -> PeerWhereabouts {
+        guard let peer = peers[id], peer.machine.connectionState != .closed else { return .over }
+        guard let pair = peer.machine.selectedPair, let heardAt = peer.machine.heardAt else { return .unknown }
+        return .heard(at: pair.remote, heardAt)
+    }
 
     /// Nothing is kept of anybody, for tests.
     var holdsNothing: Bool {

@@ -85,6 +85,52 @@ import Testing
         #expect(others.allSatisfy { $0.participant.disconnectReason == .unknownReason })
     }
 
+    @Test func `who says goodbye by media alone is told to come again, and goes when that is not done`() throws {
+        let venue = Venue()
+        let people = try venue.assemble([("ann", .single), ("bob", .single), ("cat", .single)])
+        let (ann, bob, cat) = (people[0], people[1], people[2])
+        for person in people { _ = person.news() }
+        ann.hangUp(at: venue.now)
+        #expect(venue.run(atMost: .seconds(Int64(1))) { !ann.lines.isEmpty && ann.lines.last!.hasPrefix("< leave") })
+        #expect(ann.news() == ["< leave connectionTimeout reconnect"])
+        venue.run(for: .seconds(Int64(4)))
+        #expect(venue.room.participants.count == 3)
+        venue.run(for: .seconds(Int64(2)))
+        #expect(ann.news().last == "< closed")
+        // Where nobody can be told, nobody is waited for.
+        venue.cut(bob)
+        bob.hangUp(at: venue.now)
+        venue.run(for: .seconds(Int64(1)))
+        #expect(venue.room.participants.map(\.identity) == ["cat"])
+        #expect(cat.news().contains("< update bob disconnected"))
+    }
+
+    @Test func `who says goodbye while a path is looked for is told to come again`() throws {
+        let venue = Venue()
+        let ann = try venue.assemble([("ann", .single)])[0]
+        _ = ann.news()
+        let connection = try #require(venue.room.people.first?.publisher)
+        venue.room.connectionChanged(connection, to: .failed, at: venue.now)
+        venue.drain()
+        #expect(ann.news() == ["< leave connectionTimeout resume"])
+        venue.run(for: .seconds(Int64(3)))
+        venue.room.connectionChanged(connection, to: .closed, at: venue.now)
+        venue.drain()
+        #expect(ann.news() == ["< leave connectionTimeout reconnect"])
+        venue.run(for: .seconds(Int64(3)))
+        #expect(venue.room.participants.isEmpty)
+    }
+
+    @Test func `who says goodbye before its media flow is sent away at once`() throws {
+        let venue = Venue()
+        let bob = try venue.join("bob", .dual)
+        let connection = try #require(venue.room.people.first?.subscriber)
+        venue.room.connectionChanged(connection, to: .closed, at: venue.now)
+        venue.drain()
+        #expect(bob.lines.suffix(2) == ["< leave joinFailure reconnect", "< closed"])
+        #expect(venue.room.participants.isEmpty)
+    }
+
     @Test func `an empty room waits for its departure time-out`() throws {
         let venue = Venue()
         let ann = try venue.join("ann")

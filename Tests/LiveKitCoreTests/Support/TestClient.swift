@@ -257,6 +257,9 @@ final class TestClient {
                 usernameFragment: nil, at: now)
         }
     }
+    /// Its connection says goodbye, and its signaling does not.
+    func hangUp(at now: Instant) { publisher.close(at: now) }
+
     // MARK: Time
 
     func tick(at now: Instant, send: (Transmit) -> Void) {

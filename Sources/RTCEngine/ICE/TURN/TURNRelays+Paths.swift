@@ -94,7 +94,6 @@ extension TURNRelays {
 
     private mutating func move(_ index: Int, to base: TransportAddress, at now: Instant) {
         relays[index].path = .datagrams(base: base)
-        moves += 1
         if !relays[index].allocation.pathChanged(at: now) { relays[index].allocation.abandon(.expired) }
         drain(index, at: now)
     }

@@ -62,8 +62,6 @@ struct TURNRelays: Sendable {
     let configuration: TURNConfiguration
     var nextStream = 0
     var relays: [Relay] = []
-    /// How often one has gone on from another socket.
-    var moves = 0
     /// Redirections of one server, and replacements of one lost allocation.
     static let limit = 4
 
@@ -166,6 +164,9 @@ struct TURNRelays: Sendable {
     }
 
     // MARK: Packets
+
+    /// How what is sent from here gets to its server; nil for an address that no server has given.
+    func path(of relayed: TransportAddress) -> Path? { index(of: relayed).map { relays[$0].path } }
 
     /// What is sent from here goes through an allocation.
     func index(of relayed: TransportAddress) -> Int? {

@@ -329,7 +329,10 @@ import Testing
         // It can come there when it has to: nothing else is asked for.
         relays.basesChanged(lost: [], found: [other], at: .zero)
         #expect(news(&relays).datagrams.isEmpty)
+        #expect(relays.path(of: TURNScript.relayed) == .datagrams(base: Self.base))
         relays.basesChanged(lost: [Self.base], found: [], at: .zero)
+        #expect(relays.path(of: TURNScript.relayed) == .datagrams(base: other))
+        #expect(relays.path(of: other) == nil)
         let sent = news(&relays).datagrams
         #expect(sent.map { $0.from } == [other] && sent.map { $0.message.method } == [.refresh])
         #expect(sent.first?.message.mobilityTicket == [4])
