@@ -100,7 +100,7 @@ public actor Room {
     /// What happens, in order, from now on; each access is a stream of its own, and the first one has what came before
     /// it: of messages the last MiB. It ends when the room is left for good, and by `disconnect()` also where it was
     /// never joined. A room may be joined again afterwards: what happens then is told to streams that are asked for
-    /// once `connect` has been called.
+    /// once `connect` has returned, the first of which has what came before it.
     ///
     /// No reliable message is lost to a stream that is read slowly: when 4 MiB wait for it, no more are read, and those
     /// who send them wait. So whoever reads no more lets go of the stream: one that is kept and not read holds up all
@@ -138,9 +138,12 @@ public actor Room {
     /// As above, unless it is too late when its turn comes.
     func connect(url: String, token: String, unless isOver: @Sendable () -> Bool) async throws(RoomError) {
         guard !isOver() else { throw .disconnected(.clientInitiated) }
-        self.url = url
-        // What the session before has to say last goes first, if it has not been said.
-        if machine.connectionState == .disconnected, !isApplying { broadcast.begin() }
+        // A session that there is, which refuses another one, goes on where it is.
+        if machine.connectionState == .disconnected {
+            self.url = url
+            // What the session before has to say last goes first, if it has not been said.
+            if !isApplying { broadcast.begin() }
+        }
         _ = try await request { machine, request, now in machine.connect(token: token, request: request, at: now) }
     }
 

@@ -49,6 +49,19 @@ public struct HeaderExtensionIDs: Sendable, Hashable {
         self.transportSequence = transportSequence
     }
 
+    /// Whether identifiers that were given before mean what they meant; more of them may have come. RFC 8285 §7 asks for
+    /// it, and not every peer keeps to it.
+    public func keepsMeaning(of former: HeaderExtensionIDs) -> Bool {
+        zip(former.all, all).allSatisfy { $0 == nil || $0 == $1 }
+    }
+
+    private var all: [UInt8?] {
+        [
+            mid, rid, repairedRID, audioLevel, absoluteSendTime, transportSequence, videoOrientation, playoutDelay,
+            absoluteCaptureTime, dependencyDescriptor,
+        ]
+    }
+
     /// From a session description's `a=extmap` lines, identifier by URI. Unknown URIs are ignored.
     public init(_ identifiers: [String: UInt8]) {
         self.init(

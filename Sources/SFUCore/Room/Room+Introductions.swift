@@ -8,20 +8,22 @@ extension Room {
     struct Introduction {
         let subscription: Subscription
         var due: Instant
-        /// Packets that are still to be sent, for one may be lost.
-        var left = 5
         /// Until then there may be a way to the subscriber.
         let until: Instant
     }
 
+    /// To one subscriber of one track, for one may be lost.
+    static let introductionPackets = 5
     private static let introductionInterval = Interval.milliseconds(100)
     private static let introductionPatience = Interval.seconds(Int64(30))
 
     /// The publication is muted, or the subscription to a muted one has begun.
     func beginIntroduction(of subscription: Subscription, at now: Instant) {
-        guard subscription.subscriber.needsPackets, subscription.publication.isMuted, !subscription.hasSent else {
-            return
-        }
+        // Where media went first, none are needed any more.
+        let hasSentMedia = subscription.hasSent && subscription.introductionsLeft == Self.introductionPackets
+        guard subscription.subscriber.needsPackets, subscription.publication.isMuted, !hasSentMedia,
+            subscription.introductionsLeft > 0
+        else { return }
         endIntroduction(of: subscription)
         introductions.append(
             Introduction(
@@ -41,9 +43,12 @@ extension Room {
     ) {
         for place in introductions.indices where introductions[place].due <= now {
             introductions[place].due = now + Self.introductionInterval
-            if introductions[place].subscription.sendPadding(into: &outbox, at: now) { introductions[place].left -= 1 }
+            let subscription = introductions[place].subscription
+            if subscription.sendPadding(into: &outbox, at: now) { subscription.introductionsLeft -= 1 }
             if outbox.isFull { send(&outbox) }
         }
-        introductions.removeAll { $0.left == 0 || $0.until <= now || !$0.subscription.publication.isMuted }
+        introductions.removeAll {
+            $0.subscription.introductionsLeft == 0 || $0.until <= now || !$0.subscription.publication.isMuted
+        }
     }
 }

@@ -197,6 +197,16 @@ import Testing
             #expect(read.chainDifferences.count == structure.chainCount)
         }
     }
+
+    @Test func `identifiers keep their meaning while others are added, and not when one is given to another`() {
+        let former = HeaderExtensionIDs(mid: 1, transportSequence: 3)
+        var next = former
+        next.absoluteSendTime = 2
+        #expect(next.keepsMeaning(of: former) && former.keepsMeaning(of: former))
+        #expect(!former.keepsMeaning(of: next))
+        (next.absoluteSendTime, next.transportSequence) = (3, 2)
+        #expect(!next.keepsMeaning(of: former))
+    }
 }
 
 extension DependencyDescriptorReader {

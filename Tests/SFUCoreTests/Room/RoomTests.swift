@@ -222,6 +222,29 @@ import Testing
         #expect(company.room.introductions.isEmpty)
     }
 
+    @Test(arguments: [MediaKind.audio, .video])
+    func `a track that is muted anew while it is introduced is introduced with what is left`(kind: MediaKind) throws {
+        let company = RoomCompany()
+        let ann = company.join("ann")
+        let track = try company.publish(ann, kind)
+        company.run(for: .seconds(Int64(1)))
+        try company.room.setMuted(true, track.publication, at: company.now)
+        let bob = company.join("bob", needsPackets: true)
+        try company.subscribe(bob, to: track.publication)
+        func left() -> Int? { company.room.introductions.first?.subscription.introductionsLeft }
+        for _ in 0..<100 where left() == Room.introductionPackets { company.run(for: .milliseconds(50)) }
+        #expect(left() == Room.introductionPackets - 1)
+        // Nothing comes in between.
+        try company.room.setMuted(false, track.publication, at: company.now)
+        company.run(for: .milliseconds(20))
+        #expect(left() == nil)
+        try company.room.setMuted(true, track.publication, at: company.now)
+        #expect(left() == Room.introductionPackets - 1)
+        company.run(for: .seconds(Int64(2)))
+        #expect(company.room.introductions.isEmpty)
+        #expect((bob.subscriber.stats(at: company.now).inboundRTP.first?.packetsReceived ?? 0) >= 5)
+    }
+
     @Test func `who goes while a muted track is introduced to them leaves nothing behind`() throws {
         for isPublisher in [false, true] {
             let company = RoomCompany()
