@@ -46,8 +46,8 @@ struct Demultiplexer<Peer: AnyObject> {
         var provenAt: Instant
     }
 
-    /// For so long after it was heard of there an address stays with whom it is known to be of, whoever sends checks from
-    /// it: datagrams can bear another's address.
+    /// For so long after it was heard of there an address stays with whom it is known to be of, whoever sends checks
+    /// from it: datagrams can bear another's address.
     static var tenure: Interval { .seconds(Int64(15)) }
 
     /// How many addresses are known.
@@ -67,8 +67,8 @@ struct Demultiplexer<Peer: AnyObject> {
     /// not been heard for a while, has moved on: a NAT has given its port to somebody else, or a host to its next
     /// program, whose packets would be taken for those of the one before.
     ///
-    /// - Parameter whereabouts: where somebody is: not every client makes checks while its media flow (Pion makes none),
-    ///   and one that has said goodbye may not be forgotten yet.
+    /// - Parameter whereabouts: where somebody is: not every client makes checks while its media flow (Pion makes
+    ///   none), and one that has said goodbye may not be forgotten yet.
     mutating func learn(
         _ address: TransportAddress, of peer: Peer, at now: Instant,
         whereabouts: (Peer) -> PeerWhereabouts = { _ in .unknown }

@@ -166,8 +166,8 @@ extension PeerMachine {
         wantKeyFrames()
     }
 
-    /// Another way carries more or less. A restart that comes out at the same addresses has found the same one, and what
-    /// it carries is known.
+    /// Another way carries more or less. A restart that comes out at the same addresses has found the same one, and
+    /// what it carries is known.
     mutating func wayMayHaveChanged(at now: Instant) {
         guard let route = ice.route else { return }
         let way = MeasuredWay(route: route, relay: relays.path(of: route.base))

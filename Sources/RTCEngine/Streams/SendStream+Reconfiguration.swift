@@ -29,9 +29,11 @@ extension SendStream {
             headerRoom = Self.headerRoom(next)
             packetizer = Self.packetizer(next, firstPictureID: pictureID, random: &random)
         }
-        // Packets of another payload type are of no use any more, nor are those whose extensions would mean another thing
-        // now. What is still missed otherwise can be repeated as it was.
-        if isOtherStream || !next.extensions.keepsMeaning(of: old.extensions) || old.historyCount != next.historyCount || old.historyDuration != next.historyDuration {
+        // Packets of another payload type are of no use any more, nor are those whose extensions would mean another
+        // thing now. What is still missed otherwise can be repeated as it was.
+        if isOtherStream || !next.extensions.keepsMeaning(of: old.extensions) || old.historyCount != next.historyCount
+            || old.historyDuration != next.historyDuration
+        {
             history = Self.history(next)
         }
         return old.format != next.format && next.format.isVideo

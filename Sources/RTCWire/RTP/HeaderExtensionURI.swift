@@ -49,8 +49,8 @@ public struct HeaderExtensionIDs: Sendable, Hashable {
         self.transportSequence = transportSequence
     }
 
-    /// Whether identifiers that were given before mean what they meant; more of them may have come. RFC 8285 §7 asks for
-    /// it, and not every peer keeps to it.
+    /// Whether identifiers that were given before mean what they meant; more of them may have come. RFC 8285 §7 asks
+    /// for it, and not every peer keeps to it.
     public func keepsMeaning(of former: HeaderExtensionIDs) -> Bool {
         zip(former.all, all).allSatisfy { $0 == nil || $0 == $1 }
     }
