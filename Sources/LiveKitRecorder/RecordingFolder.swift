@@ -70,6 +70,8 @@ package actor RecordingFolder {
     /// The first file that could not be written to its end, and the index while it is not what it should be.
     private var fileLoss: RecordingNotice?
     private var indexLoss: RecordingNotice?
+    /// How many files the index names.
+    package var fileCount: Int { entries.count }
     /// What could not be written of all that came; nil when everything was.
     package var loss: RecordingNotice? { fileLoss ?? indexLoss }
 

@@ -1,5 +1,13 @@
 import NIOSSL
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
 /// A server to which requests are passed on: where it is, and by what its certificate is checked.
 package struct RemoteServer: Sendable {
     let endpoint: ClientEndpoint
@@ -19,6 +27,9 @@ package struct RemoteServer: Sendable {
         configuration.trustedAuthorities = trustedAuthorities
         var endpoint = ClientEndpoint(url: url, configuration: configuration)
         if url.usesTLS {
+            if let trustedAuthorities, access(trustedAuthorities, R_OK) != 0 {
+                throw .unreadableAuthorities(trustedAuthorities)
+            }
             do {
                 endpoint.tls = try endpoint.makeTLS()
             } catch {
@@ -64,12 +75,14 @@ extension RemoteServer: CustomStringConvertible {
 /// Why a `RemoteServer` cannot be used. For whoever configures it.
 package enum RemoteServerProblem: Error, Hashable, CustomStringConvertible {
     case noURL(String)
+    case unreadableAuthorities(String)
     case unusableAuthorities(String)
 
     package var description: String {
         switch self {
         case .noURL(let text):
             "\(text) is not the URL of a server: one looks like wss://livekit.example.org, without user or query."
+        case .unreadableAuthorities(let file): "The file \(file) is not there, or may not be read."
         case .unusableAuthorities(let file): "The file \(file) holds no certificates in PEM form."
         }
     }

@@ -16,7 +16,10 @@ struct AdminExport: AsyncParsableCommand {
     @Argument(help: "The workspace's address (slug) or identifier.")
     var workspace: String
 
-    @Option(help: ArgumentHelp("Into this file, which only you may read. Default: standard output.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp(
+            "Into this file, which only you may read; one that is there is replaced. Default: standard output.",
+            valueName: "file"))
     var output: String?
 
     func run() async throws {

@@ -8,7 +8,7 @@ internal import MediaFiles
 final class CallOutput {
     enum Style { case text, json }
 
-    private let style: Style
+    let style: Style
     private let started = ContinuousClock.now
     private var last: QuickCallSnapshot?
     /// Called once, when nobody reads any more.
@@ -21,7 +21,8 @@ final class CallOutput {
     func show(_ snapshot: QuickCallSnapshot) {
         defer { last = snapshot }
         if let room = snapshot.room {
-            if room.connection != last?.room?.connection { say("room", room.connectionText, [:]) }
+            // That nothing is connected yet goes without saying.
+            if room.connection != last?.room?.connection ?? .disconnected { say("room", room.connectionText, [:]) }
             // Right after joining nothing is known yet; a server that says who is there does so at once.
             if let text = room.peerText, text != last?.room?.peerText, room.presence != .unknown {
                 say("presence", text, [:])

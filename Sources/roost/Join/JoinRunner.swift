@@ -147,7 +147,10 @@ final class JoinRunner {
         guard let recorder else { return }
         let index = await recorder.finish()
         if let loss = await recorder.loss { throw CommandError("The recording is not complete. \(loss)") }
-        output.say("recorded", "Recorded, see \(index)", ["index": .text(index)])
+        let files = await recorder.fileCount
+        output.say(
+            "recorded", files == 0 ? "Nothing was received that could be recorded." : "Recorded, see \(index)",
+            ["index": .text(index), "files": .number(Double(files))])
     }
 
     /// The lines of standard input. By a thread of its own: reading blocks, for as long as nobody writes.
@@ -220,6 +223,8 @@ final class JoinRunner {
             let frames = track.frames
             start { _ = await recorder.record(track, frames) }
         }
+        // It begins with one, of which programs alone make use.
+        if case .tokenRefreshed = event, output.style == .text { return }
         let line = JoinLine(event)
         output.say(line.event, line.sentence, line.fields)
     }
