@@ -158,14 +158,11 @@ final class Subscription {
         guard !hints.isDisabled, subscriber.machine.canForward(on: transceiver),
             let out = audio?.insertSilence(samples: Room.silentSamples, due: due)
         else { return }
-        var wants = Wants()
-        wants.add(
+        sent(
             subscriber.machine.forward(
                 ForwardedHead(sequenceNumber: out.sequenceNumber, timestamp: out.timestamp, marker: out.marker),
                 on: transceiver, room: silence.count, into: &outbox, at: now, extensions: { _, _, _ in },
-                payload: { outgoing in outgoing.append(contentsOf: silence.span.bytes) }))
-        if wants.isSent { subscriber.machine.sendForwarded(at: now) }
-        if wants.isTouched { subscriber.touch() }
+                payload: { outgoing in outgoing.append(contentsOf: silence.span.bytes) }), at: now)
     }
 
     /// Sends a packet of padding, where nothing else is passed on.
@@ -179,14 +176,19 @@ final class Subscription {
         var head = ForwardedHead(
             sequenceNumber: out.sequenceNumber, timestamp: out.timestamp, marker: out.marker)
         head.isPadding = true
-        var wants = Wants()
-        wants.add(
+        sent(
             subscriber.machine.forward(
                 head, on: transceiver, room: OutgoingPacket.paddingSize, into: &outbox, at: now,
-                extensions: { _, _, _ in }, payload: { OutgoingPacket.appendPadding(to: &$0) }))
+                extensions: { _, _, _ in }, payload: { OutgoingPacket.appendPadding(to: &$0) }), at: now)
+        return true
+    }
+
+    /// A packet of our own has been given to the subscriber's machine.
+    private func sent(_ forwarding: Forwarding, at now: Instant) {
+        var wants = Wants()
+        wants.add(forwarding)
         if wants.isSent { subscriber.machine.sendForwarded(at: now) }
         if wants.isTouched { subscriber.touch() }
-        return true
     }
 
     private func sendKept(
