@@ -52,6 +52,9 @@ WITH_BOTH_CODECS = [
 WITH_VP8 = ["roost-firefox", "firefox-roost", "firefox-chromium", "chromium-firefox"]
 
 
+OURS = {"roost"}
+
+
 @pytest.mark.combinations
 @pytest.mark.parametrize(
     "kinds, codec",
@@ -63,8 +66,11 @@ WITH_VP8 = ["roost-firefox", "firefox-roost", "firefox-chromium", "chromium-fire
 def test_picture_and_sound_flow_both_ways(kinds, codec, peers):
     caller, callee = kinds.split("-")
     result = hold_call(peers(caller, "caller", codec), peers(callee, "callee", codec))
+    # Between two browsers nothing but the signaling is ours, and on a busy machine the one's encoder has stood still for
+    # four seconds.
+    limits = {} if {caller, callee} & OURS else {"missing": 4.5}
     for evidence in (result.caller, result.callee):
-        evidence.check()
+        evidence.check(**limits)
         assert evidence.codec == codec
 
 

@@ -559,7 +559,11 @@ def test_urls_and_authorities_that_cannot_be_used(tmp_path):
     key = ["--livekit-key", f"{KEY}:{SECRET}"]
     for url in ["localhost:7880", "ftp://localhost", "ws://ann@localhost", "ws://localhost?a=b", "ws://localhost:0"]:
         fails_to_serve("--livekit-url", url, *key, says="is not the URL of a server")
-    fails_to_serve("--livekit-url", "wss://localhost", "--livekit-ca", tmp_path / "none.pem", *key, says="no certificates")
+    authorities = tmp_path / "none.pem"
+    cluster = ["--livekit-url", "wss://localhost", "--livekit-ca", authorities, *key]
+    fails_to_serve(*cluster, says="is not there, or may not be read")
+    authorities.write_text("none")
+    fails_to_serve(*cluster, says="no certificates")
     fails_to_serve("--livekit-url", "ws://localhost", says="needs the cluster's API key")
     fails_to_serve("--livekit-ca", tmp_path, says="--livekit-ca needs --livekit-url")
 

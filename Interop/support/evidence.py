@@ -93,7 +93,7 @@ class Evidence:
         nearest = min(tones, key=lambda tone: abs(tone - (hertz or 0)))
         return nearest if hertz is not None and abs(nearest - hertz) < tolerance else None
 
-    def check(self):
+    def check(self, **limits):
         """What a call over a clean link has to bring."""
-        self.check_picture()
+        self.check_picture(**limits)
         self.check_sound()
