@@ -196,6 +196,7 @@ struct AccessTokenTests {
             #"{"iss":"APIroost","sub":"ann","exp":1767326645,"somethingNew":{"a":[1,null]},"video":{"newer":true}}"#,
             #"{"iss":"APIroost","sub":"ann","exp":1767326645.75,"identity":"somebody else","aud":["x"]}"#,
             #"{"iss":"APIroost","sub":"ann","exp":1767326645,"name":null,"video":null,"attributes":null,"kind":null}"#,
+            #"{"iss":"APIroost","sub":"ann","exp":1767326645,"attributes":{"team":null,"role":"host"}}"#,
             #"{"iss":"APIroost","jti":"ann","exp":1767326645}"#,
             #"{"iss":"APIroost","sub":"","jti":"ann","exp":1767326645,"roomConfig":{"newer":{"a":1}}}"#,
             #"{"iss":"APIroost","sub":"ann","exp":1e300}"#,

@@ -263,6 +263,14 @@ extension RoomMachine {
     func takeState(_ state: LiveKitSyncState, of participant: Participant, at now: Instant) {
         guard participant.maySyncState else { return }
         participant.maySyncState = false
+        // It takes something for published that is not, as a track of an earlier session. LiveKit's server has it begin
+        // anew; what was withdrawn while it was away it is told of (`tellMissed`).
+        let gone = Set(participant.withdrawals.map(\.sid.rawValue))
+        let isMistaken = state.publishTracks.contains { published in
+            let sid = published.track.sid
+            return !sid.isEmpty && !gone.contains(sid) && !participant.tracks.contains { $0.sid.rawValue == sid }
+        }
+        guard !isMistaken else { return remove(participant, because: .stateMismatch, action: .reconnect, at: now) }
         // With automatic subscription it names what it does not want, otherwise what it wants.
         let named = state.subscription.trackSids + state.subscription.participantTracks.flatMap(\.trackSids)
         updateSubscription(

@@ -45,6 +45,7 @@ extension RoomMachine {
         participant.tracks.append(track)
         tracks[sid] = track
         tellPublished(track, as: request.cid)
+        bindOfferedTracks(of: participant, at: now)
     }
 
     /// - Parameter cid: of the request that this answers.
@@ -78,8 +79,25 @@ extension RoomMachine {
         if isKnown { tellOfChange(of: participant) }
     }
 
+    /// Finds those announced in the offer that was answered last: clients may offer a track before they announce it, as
+    /// LiveKit's SDK for Android, which does both at once. By their ids alone: what another section sends may have been
+    /// anything, and the next offer may name them.
+    private func bindOfferedTracks(of participant: Participant, at now: Instant) {
+        guard let connection = participant.publisher,
+            let offer = media.withMachine(
+                of: connection.id,
+                { machine in
+                    machine.signalingState == .stable ? machine.remoteDescription : nil
+                }) ?? nil, offer.type == .offer
+        else { return }
+        bindTracks(of: participant, to: offer.sdp, byIDAlone: true, at: now)
+        publishBoundTracks(of: participant, at: now)
+    }
+
     /// Finds the announced tracks in an offer: by the track's id of the section, or else by kind and order.
-    func bindTracks(of participant: Participant, to offer: SessionDescription, at now: Instant) {
+    func bindTracks(
+        of participant: Participant, to offer: SessionDescription, byIDAlone: Bool = false, at now: Instant
+    ) {
         guard let connection = participant.publisher else { return }
         let taken = Set(participant.tracks.flatMap(\.versions).compactMap(\.transceiver))
         let sections =
@@ -97,6 +115,8 @@ extension RoomMachine {
                 section.remoteTrackID.map { awaited.version.clientIDs.contains($0) } ?? false
             }) {
                 waiting = [match]
+            } else if byIDAlone {
+                continue
             } else {
                 // Not one that another section names.
                 waiting.removeAll { awaited in awaited.version.clientIDs.contains { named.contains($0) } }

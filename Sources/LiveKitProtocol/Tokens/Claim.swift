@@ -26,6 +26,12 @@ extension [String: String]: ClaimValue { package static var absent: [String: Str
 
 // The code that the compiler writes for `Codable` prefers these.
 extension KeyedDecodingContainer {
+    /// Null for the value of a key is an empty one, as Go reads it.
+    package func decode(_: Claim<[String: String]>.Type, forKey key: Key) throws -> Claim<[String: String]> {
+        let values = try decodeIfPresent([String: String?].self, forKey: key) ?? [:]
+        return Claim(wrappedValue: values.mapValues { $0 ?? "" })
+    }
+
     package func decode<Value>(_: Claim<Value>.Type, forKey key: Key) throws -> Claim<Value> {
         Claim(wrappedValue: try decodeIfPresent(Value.self, forKey: key) ?? .absent)
     }

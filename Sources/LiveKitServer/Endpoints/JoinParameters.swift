@@ -22,6 +22,9 @@ struct JoinParameters {
         guard !room.isEmpty else { throw .noRoomName }
         guard room.isComposed else { throw .notComposed }
         guard !token.identity.isEmpty else { throw .noIdentity }
+        guard max(token.identity.utf8.count, token.claims.name.utf8.count) <= limits.nameBytes else {
+            throw HTTPRefusal(400, JoinRefusal.nameTooLong(limit: limits.nameBytes).description)
+        }
         guard room.utf8.count <= limits.nameBytes else {
             throw HTTPRefusal(400, "The room's name is longer than \(limits.nameBytes) bytes.")
         }

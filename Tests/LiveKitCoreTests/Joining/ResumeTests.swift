@@ -331,6 +331,31 @@ import Testing
         #expect(ann.lines.contains("< reconnect 4"), "the sender goes on after what has arrived")
     }
 
+    @Test func `who comes back with a track that the room does not know begins anew`() throws {
+        let venue = Venue()
+        let ann = try venue.assemble([("ann", .single)])[0]
+        try ann.publish("camera", .video)
+        #expect(venue.run { venue.room.participants.first?.tracks.count == 1 })
+        let camera = try #require(ann.track("camera"))
+        let track = try #require(venue.room.people.first?.tracks.first)
+        func comeBack(with sids: [String]) {
+            venue.cut(ann)
+            venue.resume(ann)
+            _ = ann.news()
+            venue.send(
+                .syncState(.with { $0.publishTracks = sids.map { sid in .with { $0.track.sid = sid } } }), from: ann)
+        }
+        comeBack(with: [camera.sid, ""])
+        #expect(!ann.lines.contains { $0.hasPrefix("< leave") })
+        // One that was taken away meanwhile it is told of.
+        venue.room.withdraw(track, at: venue.now)
+        comeBack(with: [camera.sid])
+        #expect(!ann.lines.contains { $0.hasPrefix("< leave") })
+        comeBack(with: ["TR_of_another_session"])
+        #expect(ann.news().suffix(2) == ["< leave stateMismatch reconnect", "< closed"])
+        #expect(venue.room.participants.isEmpty)
+    }
+
     @Test func `who comes back without having asked for tracks does not get them`() throws {
         let venue = Venue()
         let ann = try venue.join("ann")

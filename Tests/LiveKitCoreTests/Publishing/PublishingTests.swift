@@ -9,6 +9,35 @@ import Testing
 @testable import LiveKitCore
 
 @Suite struct PublishingTests {
+    /// As LiveKit's SDK for Android, which does both at once.
+    @Test(arguments: [ConnectionMode.single, .dual])
+    func `a track that is offered before it is announced is published when it is`(mode: ConnectionMode) throws {
+        let venue = Venue()
+        let people = try venue.assemble([("ann", mode), ("bob", .single)])
+        let (ann, bob) = (people[0], people[1])
+        try ann.publishUnannounced("camera", .video)
+        #expect(venue.run { ann.lines.contains("< track_subscribed camera") })
+        #expect(venue.room.participants.first { $0.identity == "ann" }?.tracks.map(\.name) == ["camera"])
+        for number in 0..<10 {
+            try ann.picture(number, "camera")
+            venue.run(for: .milliseconds(33))
+        }
+        #expect(!bob.numbers(of: ann.track("camera")).isEmpty)
+        venue.run(for: .seconds(Int64(40)))
+        #expect(!ann.lines.contains { $0.hasPrefix("< track_unpublished") })
+    }
+
+    @Test func `what another section sends that was offered is not taken for a track`() throws {
+        let venue = Venue()
+        let ann = try venue.assemble([("ann", .single), ("bob", .single)])[0]
+        try ann.publishUnannounced("camera", .video, isNamed: false)
+        venue.run(for: .seconds(Int64(1)))
+        #expect(venue.room.participants.first { $0.identity == "ann" }?.tracks.isEmpty == true)
+        // It is found with the next offer.
+        try ann.offer()
+        #expect(venue.run { ann.lines.contains("< track_subscribed camera") })
+    }
+
     @Test(arguments: [ConnectionMode.single, .dual], [ConnectionMode.single, .dual])
     func `sound and pictures go from one to the other, whatever each is`(
         _ publishing: ConnectionMode, _ subscribing: ConnectionMode

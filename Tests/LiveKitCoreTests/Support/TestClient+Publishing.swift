@@ -42,6 +42,21 @@ extension TestClient {
         try offer()
     }
 
+    /// Offers a track first, and announces it when the answer is there.
+    func publishUnannounced(_ title: String, _ kind: MediaKind, isNamed: Bool = true) throws {
+        let cid = "cid-\(name)-\(title)"
+        senders[title] = try publisher.addTransceiver(
+            kind, direction: .sendonly, streamIDs: [], trackID: isNamed ? cid : "section-of-\(title)")
+        try offer()
+        let request = LiveKitAddTrackRequest.with {
+            $0.cid = cid
+            $0.name = title
+            $0.type = kind == .video ? .video : .audio
+            $0.source = kind == .video ? .camera : .microphone
+        }
+        venue.send(.addTrack(request), from: self)
+    }
+
     /// Announces a track in two codecs, and offers the first, whose layers lie inside its stream.
     func publish(
         _ title: String, as codecs: [String], layers: [LiveKitVideoQuality] = [],
