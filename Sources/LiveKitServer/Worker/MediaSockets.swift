@@ -51,6 +51,8 @@ final class MediaStream {
     var provenAt: Instant
     /// The peer has answered a check over it. Until then it may take as long as this.
     var trust: Trust
+    /// Whose it is has answered a check over it: one that goes over to another peer begins anew with that one.
+    var isProvenForPeer = false
     private var framing = StreamFraming()
     private var received: [UInt8] = []
 
@@ -73,6 +75,7 @@ final class MediaStream {
     /// It is this peer's from now on, or nobody's.
     func belong(to peer: MediaPeer?) {
         guard peer !== self.peer else { return }
+        isProvenForPeer = false
         self.peer?.streams.removeAll { $0 === self }
         self.peer = peer
         peer?.streams.append(self)

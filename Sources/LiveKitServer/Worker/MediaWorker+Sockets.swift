@@ -180,6 +180,7 @@ extension MediaWorker {
     /// A check has been answered over it.
     func prove(_ stream: MediaStream, at now: Instant) {
         takeFromStrangers(stream)
+        stream.isProvenForPeer = true
         stream.provenAt = now
         if let peer = stream.peer, peer.streams.count > configuration.maximumStreamsOfPeer { crowded.append(peer) }
     }
@@ -189,7 +190,7 @@ extension MediaWorker {
     /// connections of strangers take no places of those over which a check was answered.
     func endOldestStreams(of peer: MediaPeer, at now: Instant) {
         for isProven in [false, true] {
-            let streams = peer.streams.filter { ($0.trust == .proven) == isProven }
+            let streams = peer.streams.filter { $0.isProvenForPeer == isProven }
             let excess = streams.count - configuration.maximumStreamsOfPeer
             guard excess > 0 else { continue }
             for stream in streams.sorted(by: { $0.provenAt < $1.provenAt }).prefix(excess) { end(stream, at: now) }

@@ -438,7 +438,7 @@ package actor MediaWorker {
             datagramPorts[index].outgoing.append(transmit.bytes.span.bytes, to: to)
             if datagramPorts[index].outgoing.isFull { datagramPorts[index].flush() }
         } else if let stream = streams[to] {
-            if isProof { prove(stream, at: now) }
+            if isProof, stream.peer === room.peers[peer] { prove(stream, at: now) }
             stream.send(transmit.bytes)
         }
     }
