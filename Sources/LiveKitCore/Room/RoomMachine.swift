@@ -184,7 +184,7 @@ package final class RoomMachine {
         media.receive(&datagram, for: peer, from: remote, to: local, into: &outbox, at: now, sending: send)
     }
 
-    /// Whether a connection has ended, though its participant may still come back.
+    /// Where a connection is to be found. One that has ended is nowhere, though its participant may still come back.
     package func whereabouts(of peer: RoomPeerID) -> PeerWhereabouts { media.whereabouts(of: peer) }
 
     /// Forwards what has come since the last time: to be called when what was read together is in, and before
