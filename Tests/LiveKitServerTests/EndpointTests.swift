@@ -253,6 +253,30 @@ import Testing
         }
     }
 
+    @Test func `an attempt to come back is refused where the client has asked for that, and the next one is not`()
+        async throws
+    {
+        try await TestServer.run { server in
+            let headers = Self.bearer(try TestServer.token())
+            let socket = try await server.openWebSocket("/rtc?protocol=16", headers: headers)
+            let sid = try Self.response(in: try await socket.next()).join.participant.sid
+            for message in [
+                LiveKitSignalRequest.OneOf_Message.simulate(.with { $0.disconnectSignalOnResumeNoMessages = true }),
+                .ping(7),
+            ] {
+                await socket.send(try LiveKitSignalRequest.with { $0.message = message }.serializedBytes())
+            }
+            while try Self.response(in: try await socket.next()).pong == 0 {}
+            let target = "/rtc?protocol=16&reconnect=1&sid=\(sid)"
+            let refused = try await server.openWebSocket(target, headers: headers)
+            #expect(refused.answer.hasPrefix("HTTP/1.1 500"))
+            let back = try await server.openWebSocket(target, headers: headers)
+            guard case .reconnect? = try Self.response(in: try await back.next()).message else {
+                throw TestServer.Unusable()
+            }
+        }
+    }
+
     @Test func `whoever comes back to a session that is over is told to begin anew`() async throws {
         try await TestServer.run { server in
             let socket = try await server.openWebSocket(

@@ -206,6 +206,34 @@ import Testing
         }
     }
 
+    @Test func `a connection that goes over to another peer takes no place of those over which that one was found`()
+        async throws
+    {
+        try await TestServer.run({ $0.media.maximumStreamsOfPeer = 2 }) { server in
+            let port = Int(try #require(server.media.first?.streamPort))
+            let signed = try await Self.check(of: server)
+            let check = try #require(StreamFraming.frame(signed))
+            let members = [try await RawSocket(port: port), try await RawSocket(port: port)]
+            for member in members { try await Self.answered(member, check) }
+            // Somebody with a session of their own, who names another one's over what was found for theirs.
+            let own = try #require(StreamFraming.frame(try await Self.check(of: server, identity: "eve")))
+            var forged = signed
+            forged[forged.count - 20] ^= 1
+            let nameless = try #require(StreamFraming.frame(forged))
+            var others: [RawSocket] = []
+            for number in 0..<5 {
+                others.append(try await RawSocket(port: port))
+                try await Self.answered(others[number], own)
+                others[number].send(nameless)
+                // The oldest of those that went over makes room.
+                if number >= 2 { _ = await others[number - 2].readToEnd() }
+                try await Self.eventually { server.livekit.statistics.streams == 2 + min(number + 1, 2) }
+            }
+            for member in members { try await Self.answered(member, check) }
+            for socket in members + others { socket.close() }
+        }
+    }
+
     /// Sends it, and reads until it is answered; the server may check back besides.
     private static func answered(_ socket: RawSocket, _ check: [UInt8]) async throws {
         socket.send(check)
@@ -218,8 +246,8 @@ import Testing
     }
 
     /// A check (RFC 8445 §7.2) of somebody who publishes by WHIP.
-    private static func check(of server: TestServer) async throws -> [UInt8] {
-        let answer = try await WHIPTests.post(server).body
+    private static func check(of server: TestServer, identity: String = "obs") async throws -> [UInt8] {
+        let answer = try await WHIPTests.post(server, identity: identity).body
         func value(_ name: String) throws -> String {
             let line = answer.split(separator: "\r\n").first { $0.hasPrefix("a=\(name):") }
             return String(try #require(line).dropFirst(name.count + 3))

@@ -146,8 +146,9 @@ extension RoomMachine {
     /// Somebody's signaling is back (`JoinRequest.reconnect`, `participantSid`). The first output for the new signaling
     /// connection is a reconnect response, or, when there is nothing to go on with, a leave that asks for a new
     /// session.
-    package func resume(_ arrival: Arrival, at now: Instant) -> SignalID {
-        let signal = makeSignal()
+    ///
+    /// - Returns: nil where the client has asked for this attempt to be refused; nothing has changed then.
+    package func resume(_ arrival: Arrival, at now: Instant) -> SignalID? {
         let session = arrival.request.participantSid
         guard phase == .open, arrival.claims.video?.roomJoin == true,
             let participant = people.first(where: {
@@ -157,10 +158,14 @@ extension RoomMachine {
             // What has closed has forgotten its keys, and cannot go on.
             participant.connections.allSatisfy({ $0.state != .closed })
         else {
+            let signal = makeSignal()
             put(.signal(signal, Self.staleSessionResponse))
             put(.closeSignal(signal))
             return signal
         }
+        let fault = participant.resumeFault.take()
+        if fault == .beforeResponse { return nil }
+        let signal = makeSignal()
         if case .attached(let old) = participant.signaling {
             bySignal[old] = nil
             put(.closeSignal(old))
@@ -175,8 +180,6 @@ extension RoomMachine {
         case .joined, .active, .left: isInterrupted = false
         }
         if let iceServers = arrival.iceServers { participant.iceServers = iceServers }
-        let fault = participant.resumeFault.take()
-        if fault == .beforeResponse { return interrupt(participant, signal, at: now) }
         send(
             .reconnect(
                 .with {

@@ -106,6 +106,9 @@ extension RoomMachine {
             } ?? []
         let named = Set(sections.compactMap(\.remoteTrackID))
         for section in sections {
+            let isOver = participant.remains.contains { $0 == (section.id, section.remoteTrackID) }
+            // A client that announces anew what is over may end this section with the offer that is on its way.
+            if isOver && byIDAlone { continue }
             // Second codecs last: clients offer each track before anything else of it.
             let tracks = participant.tracks.filter { $0.kind == section.kind }
             var waiting = tracks.map { (track: $0, version: $0.primary) }
@@ -121,7 +124,7 @@ extension RoomMachine {
                 // Not one that another section names.
                 waiting.removeAll { awaited in awaited.version.clientIDs.contains { named.contains($0) } }
                 // Nor one in place of what is over and still comes.
-                if participant.remains.contains(where: { $0 == (section.id, section.remoteTrackID) }) { waiting = [] }
+                if isOver { waiting = [] }
             }
             guard let (track, version) = waiting.first else { continue }
             version.transceiver = section.id

@@ -6,6 +6,9 @@ import SFUCore
 extension RoomMachine {
     /// Media have to flow so soon after joining.
     static let joinTimeout = Interval.seconds(Int64(60))
+    /// Media have stopped of whose client so long nothing has come, no check either: half of what RFC 7675 §5.1 allows
+    /// at most, as by LiveKit's server. Others see who has vanished until then, and for `resumeTimeout` more.
+    static let consentTimeout = Interval.seconds(Int64(15))
     /// So long a client has to come back whose media have stopped.
     static let resumeTimeout = Interval.seconds(Int64(5))
     /// And so long to find new paths once it is back.

@@ -41,7 +41,11 @@ extension LiveKitServer {
             try gate.readmit(parameters.token.identity, to: parameters.room)
             let worker = worker(forRoom: parameters.room)
             let connection = SignalConnection(inbox: worker.inbox, tokenExpires: parameters.token.expires)
-            await worker.resume(arrival, room: parameters.room, link: connection)
+            do throws(WorkerRefusal) {
+                try await worker.resume(arrival, room: parameters.room, link: connection)
+            } catch {
+                throw HTTPRefusal(error)
+            }
             return connection
         }
         do throws(HTTPRefusal) {

@@ -183,13 +183,14 @@ package actor MediaWorker {
     }
 
     /// Somebody's signaling is back. Where there is nothing to go on with, the client is told so.
-    func resume(_ arrival: Arrival, room name: String, link: any SignalLink) {
+    func resume(_ arrival: Arrival, room name: String, link: any SignalLink) throws(WorkerRefusal) {
         let now = NetworkLoop.now
         guard let room = room(named: name) else {
             link.send(RoomMachine.staleSessionResponse)
             return link.close()
         }
-        attach(link, to: room, as: room.machine.resume(arrival, at: now), at: now)
+        guard let signal = room.machine.resume(arrival, at: now) else { throw .asAsked }
+        attach(link, to: room, as: signal, at: now)
     }
 
     private func attach(_ link: any SignalLink, to room: HostedRoom, as signal: SignalID, at now: Instant) {

@@ -11,4 +11,6 @@ enum WorkerRefusal: Error, Equatable {
     /// There is no such room, and no new ones are taken.
     case draining
     case goingDown
+    /// The client tests what it does when it cannot come back.
+    case asAsked
 }

@@ -274,7 +274,9 @@ import Testing
         let bob = try venue.join("bob")
         #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
         venue.isLost = { client, _ in client === ann }
-        #expect(venue.run(atMost: .seconds(Int64(60))) { ann.lines.contains("< leave connectionTimeout resume") })
+        venue.run(for: .seconds(Int64(9)))
+        #expect(!ann.lines.contains { $0.hasPrefix("< leave") }, "a short gap is none")
+        #expect(venue.run(atMost: .seconds(Int64(7))) { ann.lines.contains("< leave connectionTimeout resume") })
         #expect(venue.room.participants.map(\.identity) == ["ann", "bob"])
         venue.run(for: .seconds(Int64(6)))
         #expect(venue.room.participants.map(\.identity) == ["bob"])
@@ -444,5 +446,24 @@ import Testing
         for _ in 0..<100 { venue.send(.simulate(.with { $0.scenario = .speakerUpdate(1) }), from: ann) }
         #expect(ann.news().filter { $0.hasPrefix("<") } == ["< speakers ann speaks"])
         #expect(bob.lines.filter { $0 == "< update ann disconnected" }.count == 3)
+    }
+
+    @Test func `an attempt to come back fails as its client has asked, and the next one does not`() throws {
+        let venue = Venue()
+        let ann = try venue.join("ann")
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        func comeBack() -> [String] {
+            venue.cut(ann)
+            _ = ann.news()
+            venue.resume(ann)
+            return ann.news()
+        }
+        venue.send(.simulate(.with { $0.disconnectSignalOnResume = true }), from: ann)
+        #expect(comeBack() == ["< reconnect 0", "< closed"])
+        #expect(comeBack().first == "< reconnect 0")
+        venue.send(.simulate(.with { $0.disconnectSignalOnResumeNoMessages = true }), from: ann)
+        #expect(comeBack().isEmpty && ann.signal == nil, "the upgrade is refused")
+        #expect(comeBack().first == "< reconnect 0")
+        #expect(venue.room.participants.map(\.identity) == ["ann"])
     }
 }

@@ -38,6 +38,23 @@ import Testing
         #expect(venue.run { ann.lines.contains("< track_subscribed camera") })
     }
 
+    @Test func `a track that is announced anew is found in its new section, not in the one that is over`() throws {
+        let venue = Venue()
+        let ann = try venue.assemble([("ann", .single), ("bob", .single)])[0]
+        try ann.publish("camera", .video)
+        #expect(venue.run { ann.lines.contains("< track_subscribed camera") })
+        let track = try #require(venue.room.people.first { $0.identity == "ann" }?.tracks.first)
+        let former = try #require(ann.senders["camera"])
+        venue.room.withdraw(track, at: venue.now)
+        _ = ann.news()
+        // The client has heard of it, and begins anew under the same id before it has told that the section is over.
+        try ann.publisher.setDirection(.inactive, of: former, at: venue.now)
+        try ann.publish("camera", .video)
+        #expect(venue.run { ann.news().contains("< track_subscribed camera") })
+        venue.run(for: .seconds(Int64(1)))
+        #expect(venue.room.participants.first { $0.identity == "ann" }?.tracks.map(\.name) == ["camera"])
+    }
+
     @Test(arguments: [ConnectionMode.single, .dual], [ConnectionMode.single, .dual])
     func `sound and pictures go from one to the other, whatever each is`(
         _ publishing: ConnectionMode, _ subscribing: ConnectionMode
