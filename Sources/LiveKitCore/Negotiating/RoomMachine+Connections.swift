@@ -47,7 +47,8 @@ extension RoomMachine {
         var ice = transport.ice
         ice.isLite = true
         ice.checksBack = true
-        // Who has messages is told to find a new path. Without them nobody could be, and some players are silent for long.
+        // Who has messages is told to find a new path. Without them nobody could be, and some players are silent for
+        // long.
         if !participant.mode.isExchange { ice.consentTimeout = min(ice.consentTimeout, Self.consentTimeout) }
         var configuration = PeerMachineConfiguration(
             ice: ice, negotiation: negotiation, wallClockOffset: transport.wallClockOffset,
