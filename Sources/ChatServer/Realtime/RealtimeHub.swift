@@ -84,9 +84,6 @@ actor RealtimeHub {
         self.gone = gone
     }
 
-    /// How many sockets are open.
-    var connectionCount: Int { connections.values.reduce(0) { $0 + $1.count } }
-
     func isHere(_ user: UserID) -> Bool { connections[user] != nil }
 
     /// Who of these people is connected, to this server or to another.

@@ -32,8 +32,11 @@ public final class KeyProvider: Sendable {
     /// - Parameter salt: that all use; not a secret.
     public init(salt: String = KeyProvider.usualSalt) { self.salt = Array(salt.utf8) }
 
-    /// With a password that all in the room have. It is not empty. Another one for each room is best: who has it, reads
-    /// all that was ever encrypted with it.
+    /// With a password that all in the room have. Another one for each room is best: who has it, reads all that was ever
+    /// encrypted with it. Takes tens of milliseconds.
+    ///
+    /// - Precondition: the password is not empty: an empty one, whose key everybody knows, stops the program. Of what
+    ///   people type, that is to be looked at before.
     public convenience init(sharedKey: String, salt: String = KeyProvider.usualSalt) {
         self.init(salt: salt)
         setSharedKey(sharedKey)
@@ -41,6 +44,7 @@ public final class KeyProvider: Sendable {
 
     /// Sets the password that all in the room have. Takes tens of milliseconds.
     ///
+    /// - Precondition: the password is not empty, and the index within its range; others stop the program.
     /// - Parameters:
     ///   - password: not empty.
     ///   - index: 0 to 15, as the others have it.
@@ -52,6 +56,7 @@ public final class KeyProvider: Sendable {
     /// Sets the password of one participant, which we need to read what that one sends, or our own: the shared ones are
     /// not theirs then. Takes tens of milliseconds.
     ///
+    /// - Precondition: the password is not empty, and the index within its range; others stop the program.
     /// - Parameters:
     ///   - password: not empty.
     ///   - index: 0 to 15, as the others have it.
@@ -75,7 +80,7 @@ public final class KeyProvider: Sendable {
         precondition(!password.isEmpty, "everybody knows the key of an empty password")
         let key = PasswordKey.derive(
             Array(password.utf8), salt: salt, iterations: Self.iterations, length: AES128GCM.keyLength)
-        guard let key else { preconditionFailure("OpenSSL makes no keys of passwords") }
+        guard let key else { preconditionFailure("PBKDF2 has failed in OpenSSL") }
         return key
     }
 

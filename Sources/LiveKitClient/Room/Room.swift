@@ -194,8 +194,12 @@ public actor Room {
     func apply() async {
         guard !isApplying else { return }
         isApplying = true
-        ownIdentity.value.withLock { $0 = machine.roster.localIdentity }
-        while let output = machine.pollOutput() { await perform(output) }
+        while true {
+            // It may change while something is performed, and is known before what follows from that.
+            ownIdentity.value.withLock { $0 = machine.roster.localIdentity }
+            guard let output = machine.pollOutput() else { break }
+            await perform(output)
+        }
         isApplying = false
         for continuation in applied { continuation.resume() }
         applied = []

@@ -10,9 +10,6 @@ struct OggPage {
         static let lastPage = Flags(rawValue: 4)
     }
 
-    /// No packet ends on a page with this granule position.
-    static let noPosition = UInt64.max
-
     var flags: Flags
     var granulePosition: UInt64
     var serial: UInt32

@@ -134,6 +134,7 @@ extension PeerMachine {
         } catch {
             counters.protectFailures += 1
             outbox.buffer.removeLast(outbox.buffer.count - start)
+            // Its number is used, and it never leaves: lost, as on the path, and repeated when it is asked for.
             return .queued
         }
         sentPackets.insert(outbox.buffer.span.bytes.extracting(droppingFirst: start), at: now)

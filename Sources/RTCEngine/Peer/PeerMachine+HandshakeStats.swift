@@ -17,7 +17,7 @@ extension PeerMachine {
                     CertificateStats(
                         id: id, timestamp: now,
                         fingerprint: fingerprint.value.map { Self.hexadecimal([$0]) }.joined(separator: ":"),
-                        fingerprintAlgorithm: fingerprint.algorithm, base64Certificate: Base64.text(certificate))))
+                        fingerprintAlgorithm: fingerprint.algorithm, base64Certificate: Base64.encode(certificate))))
         }
         transport.localCertificateID = report["CF_local"]?.id
         transport.remoteCertificateID = report["CF_remote"]?.id

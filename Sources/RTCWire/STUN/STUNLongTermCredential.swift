@@ -64,21 +64,9 @@ public struct STUNNonceCookie: OptionSet, Sendable {
         guard nonce.count >= Self.mark.count + 4, nonce.starts(with: Self.mark) else { return }
         var bits: UInt32 = 0
         for character in nonce[Self.mark.count..<Self.mark.count + 4] {
-            guard let value = Self.base64(character) else { return }
-            bits = bits << 6 | value
+            guard let value = Base64.value(of: character) else { return }
+            bits = bits << 6 | UInt32(value)
         }
         self.init(rawValue: bits)
-    }
-
-    /// RFC 4648 §4.
-    private static func base64(_ character: UInt8) -> UInt32? {
-        switch character {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(character - UInt8(ascii: "A"))
-        case UInt8(ascii: "a")...UInt8(ascii: "z"): UInt32(character - UInt8(ascii: "a")) + 26
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(character - UInt8(ascii: "0")) + 52
-        case UInt8(ascii: "+"): 62
-        case UInt8(ascii: "/"): 63
-        default: nil
-        }
     }
 }

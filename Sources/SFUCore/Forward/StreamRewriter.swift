@@ -444,8 +444,6 @@ public struct StreamRewriter: Sendable {
         return report.timestamp &- timestampOffset
     }
 
-    /// The highest timestamp that went out or was left out; nil before the first packet.
-    public var highestTimestamp: UInt32? { lastTimestamp }
     /// The last sequence number that went out, or whose place is kept.
     public var lastSequenceNumber: UInt16 { UInt16(truncatingIfNeeded: next - 1) }
 }

@@ -61,7 +61,8 @@ actor ReceivingEngine<Connection: ReceivingConnection>: WebRTCEngine {
         } catch {
             throw .offerRefused(userId: userId, reason: error.reason)
         }
-        guard peers[userId]?.id == peer.id else { return answer }
+        // It closed meanwhile, which has been told: an answer after that would bring the peer back.
+        guard peers[userId]?.id == peer.id else { throw .disconnected(userId: userId) }
         peers[userId]?.offer = scan
         await addEarlyCandidates(of: userId, to: peer.connection, offer: scan)
         return answer
@@ -70,17 +71,9 @@ actor ReceivingEngine<Connection: ReceivingConnection>: WebRTCEngine {
     private func begin(_ userId: String, _ sdp: String, _ scan: DescriptionScan) async throws(WebRTCError) -> String {
         beginning.insert(userId)
         defer { beginning.remove(userId) }
-        // Who failed makes room for who comes.
-        if beginning.union(peers.keys).count > peerLimit, let gone = peers.first(where: { $0.value.hasFailed })?.key,
-            let failed = peers.removeValue(forKey: gone)
-        {
-            await failed.connection.close()
-            broadcast.send(
-                .connectionStateChanged(.closed, connection: failed.id, because: "it made room for another"))
-        }
-        guard beginning.union(peers.keys).count <= peerLimit else {
-            throw .offerRefused(userId: userId, reason: "There are \(peerLimit) connections already.")
-        }
+        // Who failed makes room for who comes, once there is an answer: a refused offer changes nothing.
+        let alive = peers.lazy.filter { !$0.value.hasFailed }.map(\.key)
+        guard beginning.union(alive).count <= peerLimit else { throw full(for: userId) }
         let connection: Connection
         do throws(Refusal) {
             connection = try await makeConnection()
@@ -99,13 +92,30 @@ actor ReceivingEngine<Connection: ReceivingConnection>: WebRTCEngine {
             await connection.close()
             throw .nothingToReceive(userId: userId)
         }
-        // The peer has begun anew; what it had before goes, now that there is something in its place.
-        if let former = peers.removeValue(forKey: userId) { await former.connection.close() }
+        // The peer has begun anew, and what it had before goes; or else somebody goes who failed.
+        let isNew = peers[userId] == nil
+        let leaving = isNew && peers.count >= peerLimit ? peers.first { $0.value.hasFailed }?.key : userId
+        guard let leaving else {
+            await connection.close()
+            throw full(for: userId)
+        }
+        let former = peers.removeValue(forKey: leaving)
         let id = WebRTCConnectionID(userId: userId, answerSDP: answer)
         peers[userId] = Peer(id: id, connection: connection, offer: scan)
+        if let former {
+            await former.connection.close()
+            if leaving != userId {
+                broadcast.send(
+                    .connectionStateChanged(.closed, connection: former.id, because: "it made room for another"))
+            }
+        }
         await addEarlyCandidates(of: userId, to: connection, offer: scan)
         follow(happenings, of: id)
         return answer
+    }
+
+    private func full(for userId: String) -> WebRTCError {
+        .offerRefused(userId: userId, reason: "There are \(peerLimit) connections already.")
     }
 
     private func addEarlyCandidates(of userId: String, to connection: Connection, offer: DescriptionScan) async {

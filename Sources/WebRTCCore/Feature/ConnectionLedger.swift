@@ -9,9 +9,8 @@ struct ConnectionLedger: Sendable {
     /// How many connections that are over are remembered: as long as an event may wait in the stream.
     static let formerLimit = 64
 
-    /// Who is being disconnected, until their next connection: its offer waits.
-    var leaving: [String: Task<Void, Never>] = [:]
-
+    /// Who is being disconnected, until their next connection: its offer waits. The oldest give way, for they have gone.
+    private var leaving: [(userId: String, task: Task<Void, Never>)] = []
     private(set) var early: [WebRTCEvent] = []
     private(set) var former: [WebRTCConnectionID] = []
 
@@ -28,9 +27,19 @@ struct ConnectionLedger: Sendable {
         let waited = early.filter { $0.connection == connection }
         early.removeAll { $0.connection.userId == connection.userId }
         former.removeAll { $0 == connection }
-        leaving[connection.userId] = nil
+        leaving.removeAll { $0.userId == connection.userId }
         return waited
     }
+
+    /// Somebody is being disconnected.
+    mutating func leave(_ userId: String, _ task: Task<Void, Never>) {
+        leaving.removeAll { $0.userId == userId }
+        leaving.append((userId, task))
+        if leaving.count > Self.formerLimit { leaving.removeFirst() }
+    }
+
+    /// What an offer of somebody waits for.
+    func leaving(of userId: String) -> Task<Void, Never>? { leaving.first { $0.userId == userId }?.task }
 
     /// A connection is over.
     mutating func end(_ connection: WebRTCConnectionID) {

@@ -35,7 +35,8 @@ extension WebRTCFeature {
         public enum Delegate: Equatable, Sendable {
             /// Send this answer to the peer.
             case answerGenerated(sdp: String, userId: String)
-            /// Send this candidate to the peer; an empty one says that there are no more.
+            /// Send this candidate to the peer; an empty one says that there are no more
+            /// (`WebRTCEvent.iceCandidateGenerated`).
             case iceCandidateGenerated(candidate: String, sdpMLineIndex: Int, sdpMid: String?, userId: String)
             /// Pictures can be shown.
             case videoTrackAdded(VideoTrackInfo)

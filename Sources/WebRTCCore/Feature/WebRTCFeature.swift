@@ -41,7 +41,7 @@ public struct WebRTCFeature: Reducer {
     private func take(_ action: Action.ViewAction, _ state: inout State) -> Effect<Action> {
         switch action {
         case .task: return listen(&state)
-        case .handleRemoteOffer(let offer): return handle(offer, after: state.ledger.leaving[offer.from])
+        case .handleRemoteOffer(let offer): return handle(offer, after: state.ledger.leaving(of: offer.from))
         case .handleICECandidate(let candidate): return handle(candidate)
         case .disconnectPeer(let userId): return disconnect(userId, &state)
         case .dismissError:
@@ -92,7 +92,7 @@ public struct WebRTCFeature: Reducer {
         let peer = state.connectedPeers.remove(id: userId)
         if let peer { state.ledger.end(peer.connection) }
         let leaving = Task { [engine] in await engine.disconnect(userId) }
-        state.ledger.leaving[userId] = leaving
+        state.ledger.leave(userId, leaving)
         return .merge(
             .cancel(id: CancelID.offer(userId: userId)),
             .run { send in

@@ -2,7 +2,8 @@
 public enum WebRTCEvent: Hashable, Sendable {
     /// `because` is a sentence for a log; it names no address.
     case connectionStateChanged(WebRTCConnectionState, connection: WebRTCConnectionID, because: String)
-    /// A candidate of ours to send to the peer; an empty one says that there are no more.
+    /// A candidate of ours to send to the peer; an empty one says that there are no more, which libwebrtc's never
+    /// are: it goes on gathering, as networks come and go.
     case iceCandidateGenerated(ICECandidate.Candidate, connection: WebRTCConnectionID)
     /// The peer sends pictures from now on.
     case videoTrackAdded(VideoTrackInfo)

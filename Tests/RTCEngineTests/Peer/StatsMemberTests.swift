@@ -170,18 +170,6 @@ import Testing
     }
 }
 
-/// RFC 4648 §10's examples.
-@Suite struct Base64Tests {
-    @Test(arguments: [
-        ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("fooba", "Zm9vYmE="),
-        ("foobar", "Zm9vYmFy"),
-    ])
-    func `bytes as text`(bytes: String, text: String) {
-        #expect(Base64.text(Array(bytes.utf8)) == text)
-        #expect(Base64.text([0xfb, 0xff, 0xbf]) == "+/+/")
-    }
-}
-
 /// Counters of paths do not grow with a peer that wanders.
 @Suite struct PathCountersTests {
     private func address(_ port: UInt16) -> TransportAddress { TransportAddress(.v4(0x0a00_0001), port: port) }

@@ -152,10 +152,6 @@ extension SDPSection {
     public var iceOptions: [String] { all(SDP.ICEOptions.self).flatMap(\.options) }
     /// RFC 8838: candidates may come one by one.
     public var supportsTrickle: Bool { iceOptions.contains("trickle") }
-    /// RFC 8445 §10: the agent follows RFC 8445 rather than RFC 5245.
-    public var supportsICE2: Bool { iceOptions.contains("ice2") }
-    /// draft-thatcher-ice-renomination.
-    public var supportsRenomination: Bool { iceOptions.contains("renomination") }
     public var setup: SDP.Setup? { first(SDP.Setup.self) }
     public var fingerprints: [SDP.Fingerprint] { all(SDP.Fingerprint.self) }
     /// The candidates that can be read.

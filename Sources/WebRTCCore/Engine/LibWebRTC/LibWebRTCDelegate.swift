@@ -48,12 +48,7 @@
         // Required by the protocol; the connection's state and its receivers say it all.
         func peerConnection(_ peerConnection: RTCPeerConnection, didChange stateChanged: RTCSignalingState) {}
         func peerConnection(_ peerConnection: RTCPeerConnection, didChange newState: RTCIceConnectionState) {}
-        func peerConnection(_ peerConnection: RTCPeerConnection, didChange newState: RTCIceGatheringState) {
-            if newState == .complete {
-                continuation.yield(
-                    .candidate(ICECandidate.Candidate(candidate: "", sdpMLineIndex: 0, sdpMid: nil)))
-            }
-        }
+        func peerConnection(_ peerConnection: RTCPeerConnection, didChange newState: RTCIceGatheringState) {}
         func peerConnection(_ peerConnection: RTCPeerConnection, didAdd stream: RTCMediaStream) {}
         func peerConnection(_ peerConnection: RTCPeerConnection, didRemove stream: RTCMediaStream) {}
         func peerConnection(_ peerConnection: RTCPeerConnection, didRemove candidates: [RTCIceCandidate]) {}

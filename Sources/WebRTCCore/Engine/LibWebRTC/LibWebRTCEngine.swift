@@ -29,6 +29,7 @@
             let configuration = RTCConfiguration()
             configuration.sdpSemantics = .unifiedPlan
             configuration.bundlePolicy = .maxBundle
+            // A phone goes from one network into another. Gathering never ends so, and no end of candidates is told.
             configuration.continualGatheringPolicy = .gatherContinually
             if !stunServers.isEmpty { configuration.iceServers = [RTCIceServer(urlStrings: stunServers)] }
             let constraints = RTCMediaConstraints(mandatoryConstraints: nil, optionalConstraints: nil)

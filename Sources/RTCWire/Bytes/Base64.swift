@@ -1,16 +1,12 @@
 /// RFC 4648 §4.
-enum Base64 {
+package enum Base64 {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
-    static func encode(_ bytes: [UInt8]) -> String { String(decoding: characters(bytes), as: UTF8.self) }
+    /// With padding.
+    package static func encode(_ bytes: [UInt8]) -> String { String(decoding: characters(bytes), as: UTF8.self) }
 
-    /// The six bits that a character stands for.
-    static func value(of character: UInt8) -> UInt8? {
-        alphabet.firstIndex(of: character).map { UInt8(truncatingIfNeeded: $0) }
-    }
-
-    /// As characters of ASCII.
-    static func characters(_ bytes: [UInt8]) -> [UInt8] {
+    /// The same as characters of ASCII.
+    package static func characters(_ bytes: [UInt8]) -> [UInt8] {
         var text: [UInt8] = []
         text.reserveCapacity((bytes.count + 2) / 3 * 4)
         for start in stride(from: 0, to: bytes.count, by: 3) {
@@ -23,5 +19,10 @@ enum Base64 {
             }
         }
         return text
+    }
+
+    /// The six bits that a character stands for; nil for any other, the padding's among them.
+    package static func value(of character: UInt8) -> UInt8? {
+        alphabet.firstIndex(of: character).map { UInt8(truncatingIfNeeded: $0) }
     }
 }
