@@ -32,8 +32,8 @@ public final class KeyProvider: Sendable {
     /// - Parameter salt: that all use; not a secret.
     public init(salt: String = KeyProvider.usualSalt) { self.salt = Array(salt.utf8) }
 
-    /// With a password that all in the room have. Another one for each room is best: who has it, reads all that was ever
-    /// encrypted with it. Takes tens of milliseconds.
+    /// With a password that all in the room have. Another one for each room is best: who has it, reads all that was
+    /// ever encrypted with it. Takes tens of milliseconds.
     ///
     /// - Precondition: the password is not empty: an empty one, whose key everybody knows, stops the program. Of what
     ///   people type, that is to be looked at before.

@@ -9,7 +9,8 @@ struct ConnectionLedger: Sendable {
     /// How many connections that are over are remembered: as long as an event may wait in the stream.
     static let formerLimit = 64
 
-    /// Who is being disconnected, until their next connection: its offer waits. The oldest give way, for they have gone.
+    /// Who is being disconnected, until their next connection: its offer waits. The oldest give way, for they have
+    /// gone.
     private var leaving: [(userId: String, task: Task<Void, Never>)] = []
     private(set) var early: [WebRTCEvent] = []
     private(set) var former: [WebRTCConnectionID] = []
