@@ -47,10 +47,14 @@ final class ConnectionWitness: Sendable {
     /// How many are still there.
     var alive: Int { entries.withLock { $0.count { $0.connection != nil } } }
 
-    func engine(peerLimit: Int = 64) throws -> RoostRTCEngine {
-        let configuration = try TestSender.configuration()
+    func engine(
+        peerLimit: Int = 64, change: (inout PeerConnectionConfiguration) -> Void = { _ in }
+    ) throws -> RoostRTCEngine {
+        var configuration = try TestSender.configuration()
+        change(&configuration)
+        let settled = configuration
         return RoostRTCEngine(peerLimit: peerLimit) { [self] () async throws(Refusal) in
-            let connection = RoostConnection(configuration: configuration)
+            let connection = RoostConnection(configuration: settled)
             entries.withLock { $0.append(Entry(connection: connection)) }
             return connection
         }

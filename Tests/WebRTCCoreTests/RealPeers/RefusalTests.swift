@@ -76,6 +76,29 @@ import Testing
         for sender in senders { await sender.connection.close() }
     }
 
+    @Test func `who failed makes room for an offer that is answered, and for no other`() async throws {
+        let witness = ConnectionWitness()
+        let engine = try witness.engine(peerLimit: 1) { configuration in
+            (configuration.ice.checksTimeout, configuration.ice.patience) = (.milliseconds(200), .milliseconds(200))
+        }
+        let log = await EventLog(engine)
+        // She is never told the answer, so no path is found.
+        let (ann, bob) = (try TestSender("Ann"), try TestSender("Bob"))
+        _ = try await engine.setRemoteOffer(try await ann.offer(adding: [.video]))
+        #expect(await log.reached(.failed, by: "Ann") != nil)
+        for sdp in Self.garbage {
+            await #expect(throws: WebRTCError.self) {
+                try await engine.setRemoteOffer(
+                    WebRTCOffer(sdp: sdp, type: "offer", from: "Mallory", to: "watcher", videoSource: ""))
+            }
+        }
+        #expect(await engine.holdings.peers == ["Ann"])
+        _ = try await engine.setRemoteOffer(try await bob.offer(adding: [.video]))
+        #expect(await engine.holdings.peers == ["Bob"])
+        #expect(await log.reached(.closed, by: "Ann") != nil)
+        for sender in [ann, bob] { await sender.connection.close() }
+    }
+
     @Test func `a candidate that is none gives a typed error, before its offer and after it`() async throws {
         let engine = try ConnectionWitness().engine()
         let candidate = ICECandidate(
