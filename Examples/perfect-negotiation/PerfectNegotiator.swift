@@ -86,10 +86,8 @@ struct PerfectNegotiator {
         let collides = description.type == .offer && isOurOfferOut
         ignoresOffer = collides && !isPolite
         if ignoresOffer { return LineSignaling.note("Both offered at once; ours stands.") }
-        if collides {
-            LineSignaling.note("Both offered at once; ours is taken back.")
-            try await connection.setLocalDescription(SessionDescriptionInit(type: .rollback, sdp: ""))
-        }
+        if collides { LineSignaling.note("Both offered at once; ours is taken back.") }
+        // Where ours is out it makes way here.
         try await connection.setRemoteDescription(description)
         if description.type == .offer { send(SignalLine(try await connection.setLocalDescription())) }
     }

@@ -72,9 +72,6 @@ actor RTCCallMediaSession: CallMediaSession {
     func createAnswer(to offer: SessionDescriptionPayload) async throws(CallMediaError) -> SessionDescriptionPayload {
         let connection = connection
         let answer = try await rejecting { () async throws(PeerConnectionError) in
-            if await connection.signalingState == .haveLocalOffer {
-                try await connection.setLocalDescription(SessionDescriptionInit(type: .rollback, sdp: ""))
-            }
             if await connection.transceivers.isEmpty {
                 _ = try await connection.addTrack(.audio, streams: ["roost"])
                 _ = try await connection.addTrack(.video, streams: ["roost"])

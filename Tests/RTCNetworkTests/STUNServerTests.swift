@@ -37,6 +37,24 @@ import Testing
         #expect(await connection.localDescription?.sdp.contains(reflexive) == true)
         await connection.close()
     }
+
+    @Test(arguments: ["stun:no-such-host.invalid", "stun:127.0.0.1:9"])
+    func `a server that nobody knows, or that does not answer, is told by its name in the configuration`(
+        url: String
+    ) async throws {
+        var configuration = try ConnectedPair.configuration()
+        configuration.iceServers = [.init(urls: [url])]
+        let connection = PeerConnection(configuration: configuration, loop: NetworkLoop(name: "test-stun"))
+        let events = connection.events
+        _ = try await connection.addTransceiver(.audio)
+        try await connection.setLocalDescription()
+        for await event in events {
+            guard case .iceCandidateError(let error) = event else { continue }
+            #expect(error.url == url && error.errorCode == 701)
+            break
+        }
+        await connection.close()
+    }
 }
 
 /// A NAT for one inside host: what comes to `inside` goes to the server from `outside`, and answers go back.

@@ -17,7 +17,8 @@ import Testing
 
     @Test(arguments: [
         "", "stun:", "stun::3478", "stun:host:", "stun:host:0", "stun:host:70000", "turn:host", "http://host",
-        "stun:2001:db8::1", "stun:::1",
+        "stun:2001:db8::1", "stun:::1", "stun://host", "stun://host:3478", "stun:host/foo", "stun:host?transport=udp",
+        "stun:user@host", "stun:ho st",
     ])
     func `anything else is refused by name`(url: String) {
         #expect(throws: PeerConnectionError.iceServer(url)) { try STUNServerURL(url) }

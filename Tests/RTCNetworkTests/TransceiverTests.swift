@@ -36,6 +36,65 @@ import Testing
         }
     }
 
+    @Test func `giving way is one step, and negotiation is said to be needed after it`() async throws {
+        let polite = PeerConnection(configuration: try ConnectedPair.configuration())
+        let other = PeerConnection(configuration: try ConnectedPair.configuration())
+        let events = polite.events
+        _ = try await polite.addTransceiver(.audio)
+        _ = try await other.addTransceiver(.video)
+        try await polite.setLocalDescription()
+        let offer = try await other.setLocalDescription()
+        await #expect(throws: PeerConnectionError.peer(.negotiation(.wrongState(.haveLocalOffer, .offer, .remote)))) {
+            try await polite.setRemoteDescription(offer, glare: .refuse)
+        }
+        try await polite.setRemoteDescription(offer)
+        #expect(await polite.signalingState == .haveRemoteOffer)
+        try await polite.setLocalDescription()
+        await polite.close()
+        var seen: [String] = []
+        for await event in events {
+            switch event {
+            case .negotiationNeeded: seen.append("needed")
+            case .signalingStateChange(let state): seen.append(state.rawValue)
+            default: break
+            }
+        }
+        #expect(seen == ["needed", "have-local-offer", "stable", "have-remote-offer", "stable", "needed"])
+        await other.close()
+    }
+
+    @Test func `who gave way hears of candidates and of their end for the answer too`() async throws {
+        let polite = PeerConnection(configuration: try ConnectedPair.configuration())
+        let other = PeerConnection(configuration: try ConnectedPair.configuration())
+        let first = polite.events
+        _ = try await polite.addTransceiver(.audio)
+        _ = try await other.addTransceiver(.audio)
+        try await polite.setLocalDescription()
+        for await event in first { if case .iceGatheringStateChange(.complete) = event { break } }
+        try await polite.setRemoteDescription(try await other.setLocalDescription())
+        let second = polite.events
+        try await polite.setLocalDescription()
+        var candidates: [String] = []
+        for await event in second {
+            if case .iceCandidate(let candidate) = event { candidates.append(candidate.candidate) }
+            if case .iceGatheringStateChange(.complete) = event { break }
+        }
+        #expect(candidates.count >= 2 && candidates.last == "")
+        for connection in [polite, other] { await connection.close() }
+    }
+
+    @Test func `stopping twice is fine, also what the peer has never heard of`() async throws {
+        let connection = PeerConnection(configuration: try ConnectedPair.configuration())
+        let transceiver = try await connection.addTransceiver(.audio)
+        try await connection.stop(transceiver)
+        try await connection.stop(transceiver)
+        // Nothing is offered, and nothing gathered for it.
+        try await connection.setLocalDescription()
+        #expect(await connection.iceGatheringState == .new)
+        try await connection.setLocalDescription(SessionDescriptionInit(type: .offer, sdp: ""))
+        await connection.close()
+    }
+
     @Test func `other streams are told to the peer with the next offer`() async throws {
         let pair = try await ConnectedPair.connected()
         try await pair.offerer.setStreams(["screen", "camera"], of: pair.offererVideo)

@@ -59,9 +59,12 @@ struct Gatherer: Sendable {
         if nextKeepalive == nil { nextKeepalive = now + keepalive }
     }
 
-    mutating func gaveUp(_ index: Int) {
-        guard queries.indices.contains(index), queries[index].state == .asked else { return }
+    /// - Returns: the server, where no other of our addresses has an answer of it or may get one.
+    mutating func gaveUp(_ index: Int) -> TransportAddress? {
+        guard queries.indices.contains(index), queries[index].state == .asked else { return nil }
         queries[index].state = .silent
+        let server = queries[index].route.remote
+        return queries.allSatisfy { $0.route.remote != server || $0.state == .silent } ? server : nil
     }
 
     /// The base is gone: its servers are asked and awaited no more. Their places stay, since transactions name them.

@@ -98,7 +98,8 @@ extension ICEAgent {
             case .expired(let transaction):
                 switch transaction.purpose {
                 case .check(let check): fail(check)
-                case .gather(let index): session.gatherer.gaveUp(index)
+                case .gather(let index):
+                    if let server = session.gatherer.gaveUp(index) { outputs.append(.serverSilent(server)) }
                 }
             }
         }

@@ -20,6 +20,16 @@ extension ICEAgent {
         outputs.append(.gatheringStateChanged(announcedGathering))
     }
 
+    /// What was told belonged to a description that was taken back: the next one's candidates are told once more, and
+    /// where gathering stands after them.
+    mutating func tellGatheringAgain() {
+        guard session.gatherer.state != .new else { return }
+        outputs.append(.gatheringStateChanged(.gathering))
+        for candidate in localCandidates { outputs.append(.localCandidate(candidate)) }
+        announcedGathering = .gathering
+        noteGathering()
+    }
+
     /// Keeps a candidate, puts it out and pairs it.
     mutating func tell(_ local: LocalCandidate, at now: Instant) {
         session.locals.append(local)

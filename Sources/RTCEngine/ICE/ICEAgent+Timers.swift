@@ -44,6 +44,9 @@ extension ICEAgent {
     /// When the search is given up if nothing changes.
     private var hopelessAt: Instant? {
         guard case .checking(let since, let lastPairAt) = session.phase else { return nil }
+        // A pair works, and who is to nominate it may not even have our answer: how long that takes is the peer's
+        // affair.
+        if isProvisional, role == .controlled, path?.consent.isFresh == true { return nil }
         let limit = lastPairAt + configuration.checksTimeout
         // A lite agent can only wait: how long the peer's checks take is the peer's affair.
         if configuration.isLite { return limit }

@@ -7,6 +7,8 @@ public enum ICEOutput: Hashable, Sendable {
     /// A candidate to tell the peer about.
     case localCandidate(ICECandidate)
     case gatheringStateChanged(ICEGatheringState)
+    /// A STUN server has answered from none of our addresses in the time that it had.
+    case serverSilent(TransportAddress)
     /// The reason is for a log: it never holds an address or a credential.
     case connectionStateChanged(ICEConnectionState, because: String)
     /// Media goes over this pair from now on.

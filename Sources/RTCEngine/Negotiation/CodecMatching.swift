@@ -53,7 +53,8 @@ extension MediaDescription {
     /// The codecs of an RTP section in its order, with their retransmission formats put in place. Of the payload types
     /// without `a=rtpmap` (the static ones of RFC 3551) those of G.711 are known; the others are left out.
     var codecs: [CodecParameters] {
-        let types = payloadTypes
+        // RFC 5761 §4: with the marker, 64 to 95 would be taken for RTCP, which is always multiplexed here.
+        let types = payloadTypes.filter { !(64...95).contains($0) }
         let maps = all(SDP.RTPMap.self)
         // Of several lines about one payload type the first counts. Looked up, for a peer may write thousands.
         var encodings = Dictionary(maps.map { ($0.payloadType, $0) }) { first, _ in first }

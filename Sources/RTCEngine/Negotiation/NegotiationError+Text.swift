@@ -6,11 +6,13 @@ extension NegotiationError: CustomStringConvertible {
         case .wrongState(let state, let type, let side):
             "A \(side) \(type.rawValue) cannot be used while the signaling state is \(state.rawValue)."
         case .noRemoteDescription: "There is no remote description yet."
-        case .nothingCreated: "There is no description to set: none was given, or none was created before."
+        case .nothingCreated:
+            "There is no description to set: none was given, none was created before, or what was created is out of date."
         case .transceiverStopped: "The transceiver has been stopped."
         case .unknownTransceiver: "The transceiver belongs to another peer connection, or has ended."
         case .tooManyTransceivers: "There would be more transceivers than the configuration allows."
         case .invalidEncodings: "The encodings are not layers of a picture with names of their own."
+        case .invalidStreamID: "The id of a stream or a track is empty, \"-\", or holds what a description cannot name."
         case .unknownCodec: "A preferred codec is not among those that are configured."
         case .noMediaCodec: "None of the preferred codecs carries media by itself."
         case .modifiedDescription: "The local description differs from the one that was created last."

@@ -23,6 +23,8 @@ public enum NegotiationError: Error, Sendable, Hashable {
     case tooManyTransceivers
     /// Layers need names of letters and digits, each its own, and at most eight; and sound has none.
     case invalidEncodings
+    /// The id of a stream or a track is no token of SDP (RFC 8830 §2): it is empty, `-`, or holds a space or the like.
+    case invalidStreamID
     /// A preferred codec is not among the configuration's.
     case unknownCodec
     /// None of the preferred codecs carries media by itself, as redundancy and telephone events do not.
@@ -95,7 +97,7 @@ extension NegotiationError {
             .invalidAccess
         case .unknownCodec, .noMediaCodec, .modifiedDescription, .iceRestartUnanswered: .invalidModification
         case .tooManyTransceivers, .malformed, .unknownSection, .unknownGeneration, .malformedCandidate: .operation
-        case .candidateWithoutSection, .invalidEncodings: .type
+        case .candidateWithoutSection, .invalidEncodings, .invalidStreamID: .type
         }
     }
 }

@@ -7,6 +7,7 @@ extension Negotiator {
         local: SessionDescription, remote: SessionDescription, isAnswerLocal: Bool, isFinal: Bool
     ) throws(NegotiationError) {
         var bundled: [Int] = []
+        let namesStreams = isAnswerLocal || remote.namesStreams
         for index in local.media.indices where remote.media.indices.contains(index) {
             let (ours, theirs) = (local.media[index], remote.media[index])
             let place = transceivers.firstIndex { $0.mLineIndex == index }
@@ -30,7 +31,7 @@ extension Negotiator {
             let isReduced = ours.has(.rtcpReducedSize) && theirs.has(.rtcpReducedSize)
             transceivers[place].association.allowsReducedSizeRTCP = isReduced
             if !isAnswerLocal {
-                noteRemoteTrack(place, theirs, answer.reversed)
+                noteRemoteTrack(place, theirs, answer.reversed, namesStreams: namesStreams)
             } else if !answer.receives {
                 // W3C WebRTC §4.4.1.5: what the offer has brought ends with an answer that does not take it.
                 transceivers[place].association.receivesTrack = false

@@ -4,7 +4,13 @@ extension Negotiator {
     /// that end, then of those that begin (W3C WebRTC §4.4.1.5).
     func actions(since old: Negotiator) -> [NegotiationAction] {
         var actions: [NegotiationAction] = []
-        if signalingState != old.signalingState { actions.append(.signalingStateChanged(signalingState)) }
+        if signalingState != old.signalingState {
+            // Our offer was rolled back on the way (W3C WebRTC §4.4.1.5).
+            if old.signalingState == .haveLocalOffer, signalingState == .haveRemoteOffer {
+                actions.append(.signalingStateChanged(.stable))
+            }
+            actions.append(.signalingStateChanged(signalingState))
+        }
         if signalingState != .closed {
             actions += transport.actions(since: old.transport)
             actions += data.actions(since: old.data)
@@ -39,10 +45,10 @@ extension Negotiator {
 }
 
 extension Transceiver {
-    /// Whether the peer sends what it did not before: a track, or one in one more stream (W3C WebRTC §5.1.1).
+    /// Whether the peer sends what it did not before: a track, or one in other streams (W3C WebRTC §5.1.1).
     fileprivate func bringsTrack(since before: Transceiver?) -> Bool {
         guard association.receivesTrack else { return false }
         guard let before, before.association.receivesTrack else { return true }
-        return !remoteStreamIDs.allSatisfy { before.remoteStreamIDs.contains($0) }
+        return Set(remoteStreamIDs) != Set(before.remoteStreamIDs)
     }
 }

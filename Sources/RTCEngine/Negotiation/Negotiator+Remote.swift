@@ -23,10 +23,14 @@ extension Negotiator {
     private mutating func setRemoteOffer(
         _ offer: SessionDescription, glare: GlareRule
     ) throws(NegotiationError) {
+        var replaced: [Transceiver] = []
         switch (signalingState, glare) {
         case (.stable, _): break
-        // RFC 8829 §3.2: it takes the place of the one that has no answer yet, with all that came of that.
-        case (.haveRemoteOffer, _): try rollBack(.remote)
+        // RFC 8829 §3.2: it takes the place of the one that has no answer yet. Of that nothing stays but the
+        // transceivers of sections that are in this one too, as their users have set them since.
+        case (.haveRemoteOffer, _):
+            replaced = transceivers.filter { $0.mLineIndex != nil && stable?.associations[$0.id] == nil }
+            try rollBack(.remote)
         case (.haveLocalOffer, .rollBack): try rollBack(.local)
         case (.closed, _): throw .closed
         case (.haveLocalOffer, .refuse), (.haveLocalPranswer, _), (.haveRemotePranswer, _):
@@ -34,6 +38,7 @@ extension Negotiator {
         }
         try validateOffer(offer)
         rememberStable()
+        let namesStreams = offer.namesStreams
         for (index, section) in offer.media.enumerated() {
             // Firefox fills what it rejects with numbers that mean nothing.
             if !section.isRejected {
@@ -41,7 +46,7 @@ extension Negotiator {
                 extensionIDs.learn(section)
             }
             mids.reserve(offer.sectionName(index))
-            try associate(section, at: index, of: offer)
+            try associate(section, at: index, of: offer, namesStreams: namesStreams, replaced: replaced)
         }
         created = nil
         // An offer that named them can no longer be set.
@@ -51,8 +56,11 @@ extension Negotiator {
     }
 
     /// Finds or makes the transceiver of an offered section (RFC 8829 §5.10).
+    ///
+    /// - Parameter replaced: those that an offer has made or found whose place this one takes, as they were then.
     private mutating func associate(
-        _ section: MediaDescription, at index: Int, of offer: SessionDescription
+        _ section: MediaDescription, at index: Int, of offer: SessionDescription, namesStreams: Bool,
+        replaced: [Transceiver]
     ) throws(NegotiationError) {
         // The answer rejects what the offer rejects, and ends the transceiver then.
         guard !section.isRejected else { return }
@@ -76,16 +84,25 @@ extension Negotiator {
         let free = transceivers.firstIndex {
             $0.mid == nil && $0.kind == kind && $0.phase == .active && $0.origin == .track && direction.receives
         }
+        let former = replaced.first {
+            $0.mLineIndex == index && $0.mid == name && $0.kind == kind && $0.phase == .active
+        }
         let place: Int
-        if let match = known ?? free {
+        if let match = known ?? former.flatMap({ former in transceivers.firstIndex { $0.id == former.id } }) {
             place = match
+        } else if var former {
+            former.association = Transceiver.Association()
+            transceivers.append(former)
+            place = transceivers.endIndex - 1
+        } else if let free {
+            place = free
         } else {
             _ = try makeTransceiver(kind, origin: .remoteOffer, direction: .recvonly, streamIDs: [], trackID: nil)
             place = transceivers.endIndex - 1
         }
         transceivers[place].association.mid = name
         transceivers[place].association.mLineIndex = index
-        noteRemoteTrack(place, section, direction)
+        noteRemoteTrack(place, section, direction, namesStreams: namesStreams)
     }
 
     private mutating func setRemoteAnswer(_ answer: SessionDescription, isFinal: Bool) throws(NegotiationError) {
@@ -116,7 +133,11 @@ extension Negotiator {
     private static let maximumStreams = 64
 
     /// What the peer sends in a section: whether, in which streams, under which id (W3C WebRTC §5.1.1).
-    mutating func noteRemoteTrack(_ place: Int, _ section: MediaDescription, _ direction: SDP.Direction) {
+    ///
+    /// - Parameter namesStreams: whether the description names a stream anywhere.
+    mutating func noteRemoteTrack(
+        _ place: Int, _ section: MediaDescription, _ direction: SDP.Direction, namesStreams: Bool
+    ) {
         let isSent = direction.sends && !section.isRejected
         transceivers[place].association.receivesTrack = isSent && transceivers[place].phase == .active
         guard isSent else { return }
@@ -125,9 +146,16 @@ extension Negotiator {
         for msid in msids where msid.stream != "-" && streams.count < Self.maximumStreams {
             if !streams.contains(msid.stream) { streams.append(msid.stream) }
         }
+        // RFC 8830 §4.1: of a peer that knows no streams all tracks are in one.
+        if msids.isEmpty, !namesStreams { streams = ["default-\(sessionID)"] }
         transceivers[place].association.remoteStreamIDs = streams
         transceivers[place].association.remoteTrackID = msids.trackID
     }
+}
+
+extension SessionDescription {
+    /// Whether the peer says of any of its tracks in which streams they are.
+    var namesStreams: Bool { media.contains { !$0.sentTracks.isEmpty } }
 }
 
 extension MediaDescription {

@@ -5,7 +5,7 @@ extension Negotiator {
         stable = StableState(
             associations: Dictionary(uniqueKeysWithValues: transceivers.map { ($0.id, $0.association) }),
             transport: transport, payloadTypes: payloadTypes, extensionIDs: extensionIDs,
-            data: data.association, retired: retired)
+            data: data.association, retired: retired, created: created)
     }
 
     /// Back to the last stable state (RFC 8829 §4.1.10.2). Either side's offer may be rolled back by either call, as
@@ -36,7 +36,16 @@ extension Negotiator {
         pendingLocalDescription = nil
         pendingRemoteDescription = nil
         self.stable = nil
-        created = nil
+        // What was created before may be set again, unless it is about something that is over.
+        created = stable.created.flatMap { isSettable($0) ? $0 : nil }
         signalingState = .stable
+    }
+
+    private func isSettable(_ created: CreatedDescription) -> Bool {
+        created.typed.type == .offer
+            && created.plan.allSatisfy { section in
+                guard case .transceiver(let id, _) = section else { return true }
+                return transceivers.contains { $0.id == id && $0.phase == .active }
+            }
     }
 }

@@ -13,6 +13,7 @@ extension Negotiator {
         guard encodings.isEmpty || kind == .video, encodings.count <= SendEncoding.maximumCount,
             encodings.allSatisfy(\.isValid), Set(encodings.map(\.rid)).count == encodings.count
         else { throw .invalidEncodings }
+        let streamIDs = try described(streamIDs, trackID)
         let id = try makeTransceiver(
             kind, origin: .transceiver, direction: direction, streamIDs: streamIDs, trackID: trackID)
         guard let place = transceivers.firstIndex(where: { $0.id == id }) else { return id }
@@ -41,6 +42,7 @@ extension Negotiator {
         _ kind: MediaKind, streamIDs: [String] = [], trackID: String? = nil
     ) throws(NegotiationError) -> TransceiverID {
         guard signalingState != .closed else { throw .closed }
+        let streamIDs = try described(streamIDs, trackID)
         let free = transceivers.firstIndex {
             $0.kind == kind && $0.phase == .active && !$0.wantedDirection.sends && !$0.hasSent
         }
@@ -74,7 +76,11 @@ extension Negotiator {
     @discardableResult
     public mutating func stop(_ id: TransceiverID) throws(NegotiationError) -> [NegotiationAction] {
         try change { next throws(NegotiationError) in
-            guard let index = next.transceivers.firstIndex(where: { $0.id == id }) else { throw .unknownTransceiver }
+            guard let index = next.transceivers.firstIndex(where: { $0.id == id }) else {
+                // It may have ended by itself meanwhile.
+                guard id.rawValue < next.nextTransceiver else { throw .unknownTransceiver }
+                return
+            }
             guard next.transceivers[index].phase == .active else { return }
             next.transceivers[index].endStreams()
             let isOffered =
@@ -113,7 +119,7 @@ extension Negotiator {
     ) throws(NegotiationError) {
         guard signalingState != .closed else { throw .closed }
         let index = try activeIndex(of: id)
-        transceivers[index].streamIDs = streamIDs
+        transceivers[index].streamIDs = try described(streamIDs, trackID)
         if let trackID { transceivers[index].trackID = trackID }
     }
 
@@ -150,6 +156,16 @@ extension Negotiator {
     /// The transceiver whose media section has a name.
     public func transceiver(mid: String) -> Transceiver? {
         transceivers.first { $0.mid == mid }
+    }
+
+    /// Streams as a description can name them: each once, by tokens (RFC 8830 §2); "-" means none.
+    private func described(_ streamIDs: [String], _ trackID: String?) throws(NegotiationError) -> [String] {
+        guard trackID?.isSDPToken ?? true, streamIDs.allSatisfy({ $0.isSDPToken && $0 != "-" }) else {
+            throw .invalidStreamID
+        }
+        var distinct: [String] = []
+        for id in streamIDs where !distinct.contains(id) { distinct.append(id) }
+        return distinct
     }
 
     private func activeIndex(of id: TransceiverID) throws(NegotiationError) -> Int {

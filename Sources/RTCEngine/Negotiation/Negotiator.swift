@@ -18,6 +18,7 @@ public struct Negotiator: Sendable {
         var extensionIDs: HeaderExtensionRegistry
         var data: DataSection.Association
         var retired: Transceiver?
+        var created: CreatedDescription?
     }
 
     /// The last result of `createOffer` or `createAnswer` (W3C: [[LastCreatedOffer]]).

@@ -48,7 +48,7 @@ public struct NegotiatorConfiguration: Sendable {
         videoCodecs: [CodecParameters] = CodecParameters.defaultVideo,
         headerExtensions: [HeaderExtensionCapability] = Self.defaultHeaderExtensions, cname: String? = nil,
         answeringDTLSRole: DTLSRole = .client, iceOptions: [String] = ["trickle", "ice2"],
-        isICELite: Bool = false, maximumTransceivers: Int = 256
+        isICELite: Bool = false, maximumTransceivers: Int = 255
     ) {
         self.fingerprint = fingerprint
         self.audioCodecs = audioCodecs

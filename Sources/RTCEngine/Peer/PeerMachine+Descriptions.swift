@@ -82,6 +82,7 @@ extension PeerMachine {
     public mutating func setLocalDescription(
         _ type: SDPType, _ description: SessionDescription?, at now: Instant
     ) throws(PeerError) {
+        let wasDescribed = negotiator.localDescription != nil
         let actions = try negotiating { negotiator throws(NegotiationError) in
             try negotiator.setLocal(type, description)
         }
@@ -92,15 +93,30 @@ extension PeerMachine {
             perform(.restartICE(local: local), at: now)
         }
         perform(actions, at: now)
+        noteDescribed(before: wasDescribed, at: now)
     }
 
+    /// - Parameter glare: what to do with an offer that comes while ours is out.
     public mutating func setRemoteDescription(
-        _ type: SDPType, _ description: SessionDescription?, at now: Instant
+        _ type: SDPType, _ description: SessionDescription?, glare: GlareRule = .refuse, at now: Instant
     ) throws(PeerError) {
+        let wasDescribed = negotiator.localDescription != nil
         let actions = try negotiating { negotiator throws(NegotiationError) in
-            try negotiator.setRemote(type, description)
+            try negotiator.setRemote(type, description, glare: glare)
         }
         perform(actions, at: now)
+        noteDescribed(before: wasDescribed, at: now)
+    }
+
+    /// After our first description was rolled back the next one is the first again: its candidates are told, which the
+    /// agent may have had for long.
+    private mutating func noteDescribed(before wasDescribed: Bool, at now: Instant) {
+        let isDescribed = negotiator.localDescription != nil
+        if wasDescribed, !isDescribed { wasTakenBack = true }
+        guard wasTakenBack, isDescribed else { return }
+        wasTakenBack = false
+        ice.tellGatheringAgain()
+        drainTransport(at: now)
     }
 
     /// - Parameter attribute: `candidate:…`; empty for the end of candidates.

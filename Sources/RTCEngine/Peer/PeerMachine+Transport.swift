@@ -140,6 +140,10 @@ extension PeerMachine {
                     if let place { events.append(.endOfLocalCandidates(place)) }
                 }
                 events.append(.iceGatheringStateChanged(state))
+            case .serverSilent(let server):
+                let text = "The server did not answer."
+                events.append(
+                    .iceCandidateError(ICEServerError(url: "stun:\(server)", errorCode: 701, errorText: text)))
             case .connectionStateChanged(let state, let because):
                 events.append(.iceConnectionStateChanged(state, because: because))
                 updateConnectionState(because: because)

@@ -72,6 +72,8 @@ public struct PeerMachine: ~Copyable {
 
     var relayCommands = FIFO<RelayCommand>()
     var relayGathering = RelayGathering.open
+    /// Our first description was rolled back, and no other one has taken its place yet.
+    var wasTakenBack = false
     /// Names of servers are being looked up.
     var awaitsServers = false
 

@@ -24,7 +24,11 @@ struct Sender {
         stream.configuration.format.isVideo ? .awaitingKeyFrame : .flowing
     }
 
-    mutating func hold() { phase = .held }
+    /// Nothing is sent: keys that are not dialed yet are forgotten with what would have paused between them.
+    mutating func hold() {
+        phase = .held
+        stream.tones = ToneSender()
+    }
 
     /// Something may be sent again, or a frame was not sent.
     mutating func beginAnew() { phase = Self.begin(stream) }

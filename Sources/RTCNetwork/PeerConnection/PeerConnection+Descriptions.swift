@@ -32,8 +32,8 @@ extension PeerConnection {
     /// Puts a description of ours in force and begins to gather candidates. The first are told (`iceCandidate`) before
     /// it returns: one task should send the description and the candidates, or they overtake it.
     ///
-    /// - Parameter description: what `createOffer` or `createAnswer` gave; nil makes the one that fits the state, as in
-    ///   perfect negotiation.
+    /// - Parameter description: what `createOffer` or `createAnswer` gave, or its type alone (an empty `sdp`); nil
+    ///   makes the one that fits the state, as in perfect negotiation.
     /// - Returns: what is in force now, with the candidates gathered so far: `localDescription` may be another one by
     ///   the time that it is asked for. A rollback returns itself.
     /// - Throws: `.iceServer` before anything has changed. `.noSocket`, `.interfaces` and `.noAddress` leave the
@@ -45,11 +45,15 @@ extension PeerConnection {
         defer { flushAndEndLostReceivers() }
         let servers = try servers(configuration.iceServers)
         let description = if let description { description } else { try implicitDescription() }
-        let sdp = try parse(description)
+        // W3C WebRTC §4.4.2: without a text it is the one of its type that was created last.
+        let sdp = description.sdp.isEmpty ? nil : try parse(description)
         try refusing { () throws(PeerError) in
             try machine.setLocalDescription(description.type, sdp, at: NetworkLoop.now)
         }
-        if description.type != .rollback { try startGathering(asking: servers) }
+        // Without a section there is nothing that candidates could be for.
+        if description.type != .rollback, machine.localDescription?.sdp.media.isEmpty == false {
+            try startGathering(asking: servers)
+        }
         return description.type == .rollback ? description : localDescription ?? description
     }
 
@@ -60,12 +64,21 @@ extension PeerConnection {
         }
     }
 
-    /// Takes the peer's description. An offer that comes while ours is out is refused; roll ours back first.
-    public func setRemoteDescription(_ description: SessionDescriptionInit) throws(PeerConnectionError) {
+    /// Takes the peer's description.
+    ///
+    /// - Parameter glare: what to do with an offer that comes while ours is out. By itself ours makes way, as in W3C's
+    ///   setRemoteDescription: in this one step, so that nothing that is done meanwhile comes between, and negotiation
+    ///   is said to be needed once the peer's offer is answered. The impolite side of perfect negotiation passes an
+    ///   offer over, or has it refused.
+    /// - Throws: `NegotiationError.wrongState` where the state takes no such description; nothing has changed then, as
+    ///   with all of its refusals.
+    public func setRemoteDescription(
+        _ description: SessionDescriptionInit, glare: GlareRule = .rollBack
+    ) throws(PeerConnectionError) {
         defer { flushAndEndLostReceivers() }
         let sdp = try parse(description)
         try refusing { () throws(PeerError) in
-            try machine.setRemoteDescription(description.type, sdp, at: NetworkLoop.now)
+            try machine.setRemoteDescription(description.type, sdp, glare: glare, at: NetworkLoop.now)
         }
     }
 

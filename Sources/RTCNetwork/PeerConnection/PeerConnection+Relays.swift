@@ -20,10 +20,19 @@ extension PeerConnection {
 
     /// Nobody knows a server's name.
     func tellUnknown(_ server: Server) {
-        guard server.relay != nil else { return }
         eventBroadcast.send(
             .iceCandidateError(
                 ICEServerError(url: server.url, errorCode: 701, errorText: "The server's name is not known.")))
+    }
+
+    /// A STUN server is asked by its address; who reads of it knows it as it stands in the configuration.
+    func named(_ error: ICEServerError) -> ICEServerError {
+        let server = askedServers.first { server in
+            server.relay == nil && knownAddresses[server.location]?.contains { "stun:\($0)" == error.url } == true
+        }
+        var error = error
+        if let server { error.url = server.url }
+        return error
     }
 
     /// Opens and closes streams. True when that has told the machine something.

@@ -206,7 +206,7 @@ public actor PeerConnection {
         case .signalingStateChanged(let state):
             eventBroadcast.send(.signalingStateChange(state))
         case .iceCandidateError(let error):
-            eventBroadcast.send(.iceCandidateError(error))
+            eventBroadcast.send(.iceCandidateError(named(error)))
         case .iceConnectionStateChanged(let state, let because):
             eventBroadcast.send(.iceConnectionStateChange(state, because: because))
         case .iceGatheringStateChanged(let state):

@@ -5,9 +5,7 @@ struct STUNServerURL: Hashable, Sendable {
 
     init(_ url: String) throws(PeerConnectionError) {
         guard url.hasPrefix("stun:") else { throw .iceServer(url) }
-        var rest = url.dropFirst(5)
-        if let query = rest.firstIndex(of: "?") { rest = rest[..<query] }
-        try self.init(host: rest, defaultPort: 3478, of: url)
+        try self.init(host: url.dropFirst(5), defaultPort: 3478, of: url)
     }
 
     /// - Parameters:
@@ -32,6 +30,11 @@ struct STUNServerURL: Hashable, Sendable {
         guard rest.hasPrefix("[") || !host.contains(":") else { throw .iceServer(url) }
         // RFC 7064 §3.2: the scheme's port when none is named.
         guard let port = portText.map({ UInt16($0) }) ?? defaultPort, port > 0, !host.isEmpty else {
+            throw .iceServer(url)
+        }
+        // RFC 7064 §3.1: neither slashes nor a query nor a user's name. Nobody would ever answer for such a host.
+        guard !host.unicodeScalars.contains(where: { "/?#@\\[]".unicodeScalars.contains($0) || $0.value <= 0x20 })
+        else {
             throw .iceServer(url)
         }
         self.port = port

@@ -124,5 +124,5 @@ extension StringProtocol {
     }
 
     /// RFC 8866 §9, `token-char`.
-    var isSDPToken: Bool { !isEmpty && Substring(self).hasTokenCharactersAlone }
+    package var isSDPToken: Bool { !isEmpty && Substring(self).hasTokenCharactersAlone }
 }

@@ -21,6 +21,23 @@ import Testing
         #expect(duet[.left].roleChanges.isEmpty)
     }
 
+    @Test func `somebody whose answer takes a minute is still found`() {
+        var duet = ICEDuet.open()
+        for (side, base) in [(ICEDuet.Side.left, ICEDuet.leftBase), (.right, ICEDuet.rightBase)] {
+            duet.tell(side) { agent, now in
+                agent.addLocalHost(base, at: now)
+                agent.localHostsComplete(at: now)
+            }
+        }
+        // The offer; the answer is on its way.
+        duet.describe(.left)
+        duet.run(for: .seconds(Int64(60)))
+        #expect(duet[.right].states == [.checking, .connected])
+        duet.describe(.right)
+        #expect(duet.run { $0.bothConnected })
+        #expect(!duet[.left].states.contains(.failed) && !duet[.right].states.contains(.failed))
+    }
+
     @Test func `a pair of hosts is chosen within three round trips of the descriptions`() throws {
         var duet = ICEDuet.open()
         duet.begin()

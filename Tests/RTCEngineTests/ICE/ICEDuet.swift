@@ -214,7 +214,7 @@ struct ICEDuet {
                 peers[index].roleChanges.append(role)
             case .restartNeeded:
                 peers[index].restartsWanted += 1
-            case .resolveName:
+            case .resolveName, .serverSilent:
                 continue
             }
         }

@@ -337,6 +337,21 @@ import Testing
         #expect(try alice.offers().sdp.outline == ["0 video sendrecv VP8+rtx"])
     }
 
+    @Test func `a payload type that would be taken for RTCP is not agreed to`() throws {
+        var alice = Party("alice") { $0.videoCodecs[0].payloadType = 72 }
+        var bob = Party("bob")
+        _ = try alice.negotiator.addTransceiver(.video)
+        var offer = try alice.offers().sdp
+        #expect(offer.media[0].formats.contains("72"))
+        _ = try bob.takes(offer)
+        #expect(try bob.answers().sdp.outline == ["0 video recvonly VP8+rtx"])
+        // With nothing else there is nothing to receive.
+        offer.media[0].formats = ["72"]
+        var cyd = Party("cyd")
+        _ = try cyd.takes(offer)
+        #expect(try cyd.answers().sdp.outline == ["0 video rejected"])
+    }
+
     @Test func `preferences have one that carries media, and each once`() throws {
         var alice = Party("alice") { $0.audioCodecs = CodecParameters.defaultAudio }
         let id = try alice.negotiator.addTransceiver(.audio)

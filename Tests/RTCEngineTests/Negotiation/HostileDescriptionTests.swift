@@ -22,6 +22,22 @@ import Testing
         #expect(bob.negotiator.transceivers[0].receiveParameters?.mid == "m299")
     }
 
+    @Test func `an offer that is set again keeps the transceivers, as their users have set them`() throws {
+        var (alice, bob) = (Party("alice"), Party("bob"))
+        _ = try alice.negotiator.addTransceiver(.video, direction: .sendonly)
+        let offer = try alice.offers().sdp
+        #expect(try bob.takes(offer).outline == ["have-remote-offer", "added 0", "track 0"])
+        let id = bob.negotiator.transceivers[0].id
+        try bob.negotiator.setCodecPreferences([.vp8], of: id)
+        // Nobody hears of it, for nothing has changed.
+        #expect(try bob.takes(offer).outline == [])
+        #expect(bob.negotiator.transceivers.map(\.id) == [id])
+        #expect(try bob.negotiator.addTrack(.video) == id)
+        _ = try bob.takes(offer)
+        #expect(bob.negotiator.transceivers.map(\.id) == [id])
+        #expect(try bob.answers().sdp.outline == ["0 video recvonly VP8+rtx"])
+    }
+
     @Test func `a replaced offer's track is told to have gone`() throws {
         var (alice, bob) = try RenegotiationTests.call()
         _ = try alice.negotiator.addTransceiver(.video)

@@ -345,7 +345,9 @@ import Testing
         let id = try alice.negotiator.addTransceiver(.video)
         #expect(try alice.negotiator.stop(id).outline == ["stopped 1"])
         #expect(!alice.negotiator.negotiationNeeded)
-        #expect(throws: NegotiationError.unknownTransceiver) { try alice.negotiator.stop(id) }
+        #expect(try alice.negotiator.stop(id).outline == [], "it has ended")
+        let unknown = TransceiverID(rawValue: 2)
+        #expect(throws: NegotiationError.unknownTransceiver) { try alice.negotiator.stop(unknown) }
     }
 
     @Test func `payload types and identifiers stay as the first offer had them, whoever offers`() throws {
@@ -403,12 +405,47 @@ import Testing
         #expect(!alice.negotiator.negotiationNeeded)
         #expect(bob.negotiator.transceivers[0].remoteStreamIDs == ["screen", "desk"])
         try alice.negotiator.setStreams(["desk"], of: alice.negotiator.transceivers[0].id)
-        #expect(try negotiate(&alice, &bob).answererActions.outline == ["have-remote-offer", "stable"])
+        #expect(try negotiate(&alice, &bob).answererActions.outline == ["have-remote-offer", "track 0", "stable"])
         #expect(bob.negotiator.transceivers[0].remoteStreamIDs == ["desk"])
         // Another track, and told by an answer.
         try alice.negotiator.setStreams(["desk"], trackID: "film", of: alice.negotiator.transceivers[0].id)
         #expect(try negotiate(&bob, &alice).offererActions.outline == ["have-local-offer", "stable"])
         #expect(bob.negotiator.transceivers[0].remoteTrackID == "film")
+    }
+
+    @Test(arguments: ["-", "", "my stream", "a\r\nb", "ü"])
+    func `the id of a stream that a description cannot name is refused`(id: String) throws {
+        var (alice, _) = try Self.call()
+        let transceiver = alice.negotiator.transceivers[0].id
+        #expect(throws: NegotiationError.invalidStreamID) {
+            try alice.negotiator.addTransceiver(.audio, streamIDs: ["desk", id])
+        }
+        #expect(throws: NegotiationError.invalidStreamID) { try alice.negotiator.addTrack(.video, streamIDs: [id]) }
+        #expect(throws: NegotiationError.invalidStreamID) {
+            try alice.negotiator.setStreams([id], of: transceiver)
+        }
+        #expect(!alice.negotiator.negotiationNeeded && alice.negotiator.transceivers.count == 1)
+        // Each once.
+        try alice.negotiator.setStreams(["desk", "screen", "desk"], of: transceiver)
+        #expect(alice.negotiator.transceivers[0].streamIDs == ["desk", "screen"])
+    }
+
+    @Test func `of a peer that names no streams all tracks are in one`() throws {
+        var (alice, bob) = (Party("alice"), Party("bob"))
+        for kind in [MediaKind.audio, .video] {
+            _ = try alice.negotiator.addTransceiver(kind, streamIDs: ["desk"])
+        }
+        let offer = try alice.offers().sdp
+        var silent = offer
+        for index in silent.media.indices { silent.media[index].removeAttributes(named: "msid") }
+        _ = try bob.takes(silent)
+        let streams = bob.negotiator.transceivers.map(\.remoteStreamIDs)
+        #expect(streams[0].count == 1 && streams[0] == streams[1])
+        _ = try bob.answers()
+        // Where it names some, a track without any is in none.
+        silent.media[0].append(SDP.MediaStreamID(stream: "desk", track: nil))
+        _ = try bob.takes(silent)
+        #expect(bob.negotiator.transceivers.map(\.remoteStreamIDs) == [["desk"], []])
     }
 
     @Test func `the session's version grows with every description`() throws {

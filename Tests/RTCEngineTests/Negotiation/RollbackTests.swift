@@ -69,7 +69,7 @@ import Testing
         _ = try bob.offers()
 
         let yielded = try bob.takes(ours, glare: .rollBack)
-        #expect(yielded.outline == ["have-remote-offer", "added 2", "track 2"])
+        #expect(yielded.outline == ["stable", "have-remote-offer", "added 2", "track 2"])
         _ = try alice.negotiator.setRemote(.answer, bob.answers().sdp)
         #expect(bob.negotiator.negotiationNeeded)
         let second = try negotiate(&bob, &alice)
@@ -78,6 +78,33 @@ import Testing
                 "0 audio sendrecv opus", "1 video recvonly H264+rtx VP8+rtx", "2 video sendonly H264+rtx VP8+rtx",
             ])
         #expect(bob.negotiator.transceivers.map(\.currentDirection) == [.sendrecv, .sendonly, .recvonly])
+    }
+
+    @Test func `an offer of before one that was rolled back can still be set`() throws {
+        var (alice, bob) = (Party("alice"), Party("bob"))
+        _ = try alice.negotiator.addTransceiver(.audio)
+        _ = try bob.negotiator.addTransceiver(.audio)
+        let offer = try alice.negotiator.createOffer(ice: alice.ice)
+        let theirs = try bob.offers().sdp
+        _ = try alice.takes(theirs)
+        #expect(throws: NegotiationError.wrongState(.haveRemoteOffer, .offer, .local)) {
+            try alice.negotiator.setLocal(.offer, offer)
+        }
+        _ = try alice.negotiator.setRemote(.rollback)
+        _ = try alice.negotiator.setLocal(.offer, offer)
+        // Its own way back, and once more.
+        _ = try alice.negotiator.setLocal(.rollback)
+        _ = try alice.negotiator.setLocal(.offer, offer)
+        _ = try bob.negotiator.setLocal(.rollback)
+        _ = try bob.takes(offer)
+        _ = try alice.negotiator.setRemote(.answer, bob.answers().sdp)
+        #expect(alice.negotiator.transceivers.map(\.currentDirection) == [.sendonly])
+        // Not where what it offers is over.
+        let other = try alice.negotiator.createOffer(ice: alice.ice)
+        _ = try alice.takes(bob.offers().sdp)
+        try alice.negotiator.stop(alice.negotiator.transceivers[0].id)
+        _ = try alice.negotiator.setRemote(.rollback)
+        #expect(throws: NegotiationError.nothingCreated) { try alice.negotiator.setLocal(.offer, other) }
     }
 
     @Test func `a restart rolled back goes back to the old credential on both halves`() throws {

@@ -32,6 +32,20 @@ import Testing
         #expect(call.violations == [])
     }
 
+    @Test func `keys that are not dialed yet are forgotten by a hold`() throws {
+        var call = connected([.audio])
+        let id = try #require(call.transceiver(.audio, of: .left))
+        let keys = try #require(DialedKeys("1234567890,,,1234567890"))
+        call.attempt(.left) { machine, now in try machine.dial(keys, on: id, at: now) }
+        call.run(for: .milliseconds(300))
+        call.setDirection(.recvonly, of: id, .left)
+        call.run(for: .milliseconds(700))
+        func sent() -> [UInt64] { call[.left].machine.stats(at: call.now).outboundRTP.map { UInt64($0.packetsSent) } }
+        let before = sent()
+        call.run(for: .seconds(Int64(12)))
+        #expect(sent() == before && call[.left].refusals == [])
+    }
+
     @Test func `a renegotiation in the middle of a repair loses nothing that is held`() {
         var call = connected([.video])
         // Between loss and repair the descriptions change.
