@@ -21,7 +21,7 @@ public enum NegotiationAction: Sendable, Equatable {
     case configureReceiver(TransceiverID, ReceiveParameters?)
     /// What to send; nil to stop. Only said when it differs from before.
     case configureSender(TransceiverID, SendParameters?)
-    /// The peer sends on this transceiver from now on, or what it sends is in one more stream (W3C: `track`).
+    /// The peer sends on this transceiver from now on, or what it sends is in other streams (W3C: `track`).
     case trackAdded(TransceiverID)
     /// The peer sends on it no more, or our answer does not take it.
     case trackRemoved(TransceiverID)

@@ -17,7 +17,7 @@ public enum PeerEvent: Sendable {
     /// A TURN server gave no candidate, or its address is lost. Everything else goes on.
     case iceCandidateError(ICEServerError)
     case negotiationNeeded
-    /// The peer sends on this transceiver from now on, or what it sends is in one more stream.
+    /// The peer sends on this transceiver from now on, or what it sends is in other streams.
     case trackAdded(TransceiverID)
     /// The peer has stopped sending on this transceiver, or our answer does not take what it sends.
     case trackRemoved(TransceiverID)

@@ -16,7 +16,7 @@ public enum PeerConnectionEvent: Sendable {
     case iceGatheringStateChange(ICEGatheringState)
     /// Media can flow, or cannot any more (`connectionstatechange`); with the reason, as above.
     case connectionStateChange(PeerConnectionState, because: String)
-    /// The peer sends on this transceiver (`track`). It comes again when what it sends is in one more stream.
+    /// The peer sends on this transceiver (`track`). It comes again when what it sends is in other streams.
     case track(RTPTransceiver)
     /// The peer has stopped sending on this transceiver, or our answer does not take what it sends. `track` comes again
     /// when that changes.
