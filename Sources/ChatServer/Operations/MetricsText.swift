@@ -1,18 +1,17 @@
-/// Prometheus' text format (0.0.4), as it grows.
-struct MetricsText {
-    private(set) var text = ""
-    private let prefix: String
+/// Prometheus' text format (0.0.4), as it grows: of the chat, and of all else that `roost serve` counts. Names are
+/// written whole where they are added, so that whoever meets one in `/metrics` finds it by searching for it.
+package struct MetricsText {
+    package private(set) var text = ""
 
-    /// - Parameter prefix: of all names.
-    init(prefix: String) { self.prefix = prefix }
+    package init() {}
 
-    enum Kind: String { case counter, gauge, histogram }
+    package enum Kind: String { case counter, gauge, histogram }
 
-    mutating func add(_ name: String, _ kind: Kind, _ help: String, _ value: Int) {
+    package mutating func add(_ name: String, _ kind: Kind, _ help: String, _ value: Int) {
         add(name, kind, help, [([], value)])
     }
 
-    mutating func add(
+    package mutating func add(
         _ name: String, _ kind: Kind, _ help: String, _ values: [(labels: [(String, String)], value: Int)]
     ) {
         begin(name, kind, help)
@@ -35,12 +34,12 @@ struct MetricsText {
     }
 
     private mutating func begin(_ name: String, _ kind: Kind, _ help: String) {
-        text += "# HELP \(prefix)\(name) \(help)\n# TYPE \(prefix)\(name) \(kind.rawValue)\n"
+        text += "# HELP \(name) \(help)\n# TYPE \(name) \(kind.rawValue)\n"
     }
 
     private mutating func line(_ name: String, _ labels: [(String, String)], _ value: String) {
         let listed = labels.map { "\($0)=\"\(Self.escaped($1))\"" }.joined(separator: ",")
-        text += "\(prefix)\(name)" + (labels.isEmpty ? "" : "{\(listed)}") + " \(value)\n"
+        text += name + (labels.isEmpty ? "" : "{\(listed)}") + " \(value)\n"
     }
 
     private static func escaped(_ value: String) -> String {

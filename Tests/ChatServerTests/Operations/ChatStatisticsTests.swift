@@ -91,10 +91,10 @@ import Testing
     }
 
     @Test func `a histogram is written with its bounds, its sum and its count`() {
-        var text = MetricsText(prefix: "roost_")
+        var text = MetricsText()
         let histogram = DurationHistogram()
         histogram.record(.milliseconds(1_500))
-        text.add("wait_seconds", "How long.", [([("kind", "a\"b\\c\nd")], histogram)])
+        text.add("roost_wait_seconds", "How long.", [([("kind", "a\"b\\c\nd")], histogram)])
         let lines = text.text.split(separator: "\n")
         let kind = #"kind="a\"b\\c\nd""#
         #expect(lines.first == "# HELP roost_wait_seconds How long.")
