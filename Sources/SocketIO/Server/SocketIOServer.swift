@@ -91,7 +91,7 @@ public final class SocketIOServer: Sendable {
     @discardableResult
     public func bind(host: String, port: Int) async throws(SocketIOServerError) -> Int {
         guard (0...65_535).contains(port) else {
-            throw .cannotListen(host: host, port: port, "\(port) is not a port: it has to be in 0...65535.")
+            throw .cannotListen(host: host, port: port, .noPort)
         }
         do {
             let certificate = try readCertificate()
@@ -131,7 +131,7 @@ public final class SocketIOServer: Sendable {
         } catch let error as SocketIOServerError {
             throw error
         } catch {
-            throw SocketIOServerError(error, host: host, port: port)
+            throw SocketIOServerError.cannotListen(host: host, port: port, .init(error))
         }
     }
 

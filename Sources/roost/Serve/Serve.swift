@@ -251,10 +251,11 @@ struct Serve: AsyncParsableCommand {
         do {
             return try await server.bind(host: host, port: port)
         } catch {
-            // Of the port: it is taken, or only root's. Otherwise of the host.
-            let isOfPort =
-                if case .cannotListen(_, _, let sentence) = error { sentence.hasPrefix("Port ") } else { false }
-            throw CommandError(isOfPort ? "\(error) \(option) takes another one." : "\(error)")
+            switch error {
+            case .cannotListen(_, _, .portTaken), .cannotListen(_, _, .needsRoot):
+                throw CommandError("\(error) \(option) takes another one.")
+            case .cannotListen, .cannotUseTLSFile, .shutDown: throw CommandError("\(error)")
+            }
         }
     }
 

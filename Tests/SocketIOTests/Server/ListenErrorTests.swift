@@ -42,9 +42,9 @@ struct ListenErrorTests {
     }
 
     @Test func `a port for root`() {
-        #expect(
-            SocketIOServerError.sentence(errno: EACCES, host: "0.0.0.0", port: 80)
-                == "Port 80 on 0.0.0.0 needs root; ports from 1024 on do not.")
+        let error = SocketIOServerError.cannotListen(host: "0.0.0.0", port: 80, .init(errno: EACCES))
+        #expect(error == .cannotListen(host: "0.0.0.0", port: 80, .needsRoot))
+        #expect("\(error)" == "Port 80 on 0.0.0.0 needs root; ports from 1024 on do not.")
     }
 
     @Test func `TLS files that are of no use are named`() async throws {
