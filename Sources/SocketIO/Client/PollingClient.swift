@@ -2,6 +2,7 @@ import NIOCore
 import NIOHTTP1
 
 /// The long-polling transport of a client: one GET and one POST at a time, each on its own connection.
+/// Lives on one event loop.
 final class PollingClient: @unchecked Sendable {
     enum Fact {
         /// A GET was answered.
