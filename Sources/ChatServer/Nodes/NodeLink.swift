@@ -91,7 +91,8 @@ actor NodeLink {
                 await push?.changed(changes)
                 await calls.heard(changes.calls)
             case .goodbye: failCalls(of: calls, but: await hub.others.alive, at: hub.service.now())
-            default: break
+            // The hub's.
+            case .hello, .alive, .came, .went, .ask, .everybody, .typing: break
             }
         }
     }

@@ -187,7 +187,10 @@ struct AgentWorkerMachine {
             case .invalidURL(let url): return end(.invalidURL(url))
             case .refused(let status, _) where [400, 401, 403, 404].contains(status):
                 return end(.refused(status: status))
-            default: break
+            case .refused, .unreachable, .timedOut, .disconnected, .notConnected, .alreadyConnected, .requestRefused,
+                .media, .dataTooLarge, .dataBacklog, .dataTrackEnded, .dataTrackEncrypted, .streamInterrupted,
+                .streamClosed, .notEncryptable, .fileUnreadable:
+                break
             }
         }
         // What was offered over a connection is nobody's when that is lost.
@@ -212,7 +215,10 @@ struct AgentWorkerMachine {
         case .unreachable(let how): how
         case .refused(let status, _): "the server answered with status \(status)"
         case .timedOut: "the server did not answer"
-        default: "\(failure)"
+        case .invalidURL, .disconnected, .notConnected, .alreadyConnected, .requestRefused, .media, .dataTooLarge,
+            .dataBacklog, .dataTrackEnded, .dataTrackEncrypted, .streamInterrupted, .streamClosed, .notEncryptable,
+            .fileUnreadable:
+            "\(failure)"
         }
     }
 

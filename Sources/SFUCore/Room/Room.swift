@@ -439,7 +439,9 @@ public final class Room {
                 subscription.wantKeyFrame(at: now)
                 subscription.publication.askForKeyFrames(at: now)
             case .targetBitrateChanged: peer.needsDivision = true
-            default:
+            case .signalingStateChanged, .iceConnectionStateChanged, .iceGatheringStateChanged, .connectionStateChanged,
+                .localCandidate, .endOfLocalCandidates, .nameToResolve, .iceCandidateError, .negotiationNeeded,
+                .trackAdded, .trackRemoved, .frame, .tone, .dataChannel:
                 events.append(.peer(peer.id, event))
             }
         }

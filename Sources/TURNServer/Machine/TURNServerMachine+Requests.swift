@@ -34,7 +34,9 @@ extension TURNServerMachine {
         switch request.method {
         case .refresh: refresh(request, session, slot, client, at: now)
         case .createPermission: createPermission(request, session, slot, client, at: now)
-        default: bindChannel(request, session, slot, client, at: now)
+        case .channelBind: bindChannel(request, session, slot, client, at: now)
+        // Answered, or passed over, above.
+        default: return
         }
     }
 
