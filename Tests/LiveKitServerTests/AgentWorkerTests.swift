@@ -59,13 +59,16 @@ import Testing
         #expect(answer.status == 200)
     }
 
-    private static func statuses(_ server: TestServer) async throws -> [String] {
+    private static func dispatches(_ server: TestServer) async throws -> String {
         let token = try TestServer.serviceToken {
             $0.roomAdmin = true
             $0.room = "kitchen"
         }
-        let answer = try await ask(server, "ListDispatch", #"{"room":"kitchen"}"#, token)
-        return answer.body.matches(of: /"status":\s*"(JS_[A-Z]+)"/).map { String($0.1) }
+        return try await ask(server, "ListDispatch", #"{"room":"kitchen"}"#, token).body
+    }
+
+    private static func statuses(_ server: TestServer) async throws -> [String] {
+        try await dispatches(server).matches(of: /"status":\s*"(JS_[A-Z]+)"/).map { String($0.1) }
     }
 
     private static func ask(
@@ -118,7 +121,7 @@ import Testing
             }
             let ended = await crew.next { if case .jobEnded = $0 { true } else { false } }
             if case .jobEnded(let job, let error) = ended { #expect(job.agentName == "clerk" && error == nil) }
-            while try await Self.statuses(server) != ["JS_SUCCESS"] { try await Task.sleep(for: .milliseconds(10)) }
+            try await until("the job is done") { try await Self.statuses(server) == ["JS_SUCCESS"] }
             crew.worker.drain()
             try await crew.end()
             await ann.disconnect()
@@ -162,12 +165,18 @@ import Testing
             try await Self.dispatch(server, metadata: "first")
             _ = await crew.next { if case .jobStarted = $0 { true } else { false } }
             try await Self.dispatch(server, metadata: "second")
-            // Longer than a server waits for a word of who has refused.
-            try await Task.sleep(for: .seconds(11))
+            // A job is pending from its beginning; this is said once nobody has room for it. How long it may take is
+            // the business of `AgentPoolTests`.
+            try await until("the second job waits for room") {
+                try await Self.dispatches(server).contains("JSR_NO_CAPACITY")
+            }
             #expect(try await Self.statuses(server) == ["JS_RUNNING", "JS_PENDING"])
             goodbye.finish()
-            while try await Self.statuses(server) != ["JS_SUCCESS", "JS_SUCCESS"] {
-                try await Task.sleep(for: .milliseconds(10))
+            let begun = await crew.next { if case .jobStarted = $0 { true } else { false } }
+            guard case .jobStarted(let job) = begun else { throw TestServer.Unusable() }
+            #expect(job.metadata == "second")
+            try await until("both jobs are done") {
+                try await Self.statuses(server) == ["JS_SUCCESS", "JS_SUCCESS"]
             }
             crew.worker.drain()
             try await crew.end()

@@ -22,10 +22,6 @@ import Testing
         return datagrams.count - batch.dropped
     }
 
-    private static func eventually(_ check: () -> Bool) async throws {
-        while !check() { try await Task.sleep(for: .milliseconds(10)) }
-    }
-
     @Test func `datagrams of strangers are counted by reason, and not answered`() async throws {
         try await TestServer.run { server in
             let socket = try UDPSocket(binding: TransportAddress(Self.loopback, port: 0))
@@ -39,7 +35,7 @@ import Testing
                 batch.append(datagram.span.bytes, to: TransportAddress(Self.loopback, port: port))
             }
             batch.flush(on: socket)
-            try await Self.eventually { server.livekit.statistics.datagramsReceived == 3 }
+            try await until("three datagrams are counted") { server.livekit.statistics.datagramsReceived == 3 }
             let drops = server.livekit.statistics.drops
             #expect(drops == MediaWorkerStatistics.Drops(unknownFragments: 1, unknownAddresses: 2))
             #expect(drops.byReason.map(\.reason) == ["unknown_fragment", "unknown_address"])
@@ -58,12 +54,12 @@ import Testing
                 let count = 2 * UDPSocket.sharedBuffer / 1_000
                 let address = TransportAddress(Self.loopback, port: port)
                 let sent = try await worker.send(count, of: 1_000, to: address)
-                try await Self.eventually { worker.load.datagramsOverrun > sent / 4 }
+                try await until("what the system drops is counted") { worker.load.datagramsOverrun > sent / 4 }
                 #expect(log.lines.count == 1)
                 #expect(log.lines.allSatisfy { $0.hasPrefix("datagrams were lost because") })
                 // No other warning in the minute. What is counted late is counted all the same.
                 let more = try await worker.send(count, of: 1_000, to: address)
-                try await Self.eventually {
+                try await until("all that was sent is counted") {
                     // The count is read with what comes.
                     _ = try? Self.send([[0x80]], to: address)
                     return worker.load.datagramsOverrun + worker.load.datagramsReceived >= sent + more
@@ -82,7 +78,7 @@ import Testing
                 statistics.drops[.unknownAddress] += 1
             }
             #expect(seen.rooms == 1 && seen.datagramsReceived == 0)
-            try await Self.eventually { worker.load.datagramsReceived == 1 }
+            try await until("a datagram is counted") { worker.load.datagramsReceived == 1 }
             #expect(worker.load.drops[.unknownAddress] == 1)
             // With who comes, whatever has come till then.
             let next = await worker.seen { statistics in
@@ -105,7 +101,7 @@ import Testing
             // A length, and what it announces.
             socket.send(bytes + [UInt8](repeating: 1, count: 70_000))
             #expect(await socket.readToEnd().isEmpty)
-            try await Self.eventually { server.livekit.statistics.streams == 0 }
+            try await until("there are 0 connections") { server.livekit.statistics.streams == 0 }
         }
     }
 
@@ -121,13 +117,13 @@ import Testing
         try await TestServer.run({ $0.media.maximumStrangersPerAddress = 2 }) { server in
             let port = try #require(server.media.first?.streamPort)
             let sockets = [try await RawSocket(port: Int(port)), try await RawSocket(port: Int(port))]
-            try await Self.eventually { server.livekit.statistics.streams == 2 }
+            try await until("there are 2 connections") { server.livekit.statistics.streams == 2 }
             let third = try await RawSocket(port: Int(port))
             #expect(await third.readToEnd().isEmpty)
             #expect(server.livekit.statistics.streams == 2)
-            try await Self.eventually { server.livekit.statistics.streamsRefused == 1 }
+            try await until("a connection is refused") { server.livekit.statistics.streamsRefused == 1 }
             for socket in sockets { socket.close() }
-            try await Self.eventually { server.livekit.statistics.streams == 0 }
+            try await until("there are 0 connections") { server.livekit.statistics.streams == 0 }
         }
     }
 
@@ -144,19 +140,19 @@ import Testing
                 let answer = await answers.next() ?? []
                 #expect(STUNMessage.isBindingSuccess(Array(answer.dropFirst(2))))
                 members.append(member)
-                try await Self.eventually { server.livekit.statistics.streams == number }
+                try await until("there are \(number) connections") { server.livekit.statistics.streams == number }
             }
             let stranger = try await RawSocket(port: port)
-            try await Self.eventually { server.livekit.statistics.streams == 4 }
+            try await until("there are 4 connections") { server.livekit.statistics.streams == 4 }
             // One who has gone had no place among the strangers to give back.
             members.removeLast().close()
-            try await Self.eventually { server.livekit.statistics.streams == 3 }
+            try await until("there are 3 connections") { server.livekit.statistics.streams == 3 }
             let refused = try await RawSocket(port: port)
             #expect(await refused.readToEnd().isEmpty)
             stranger.close()
-            try await Self.eventually { server.livekit.statistics.streams == 2 }
+            try await until("there are 2 connections") { server.livekit.statistics.streams == 2 }
             let next = try await RawSocket(port: port)
-            try await Self.eventually { server.livekit.statistics.streams == 3 }
+            try await until("there are 3 connections") { server.livekit.statistics.streams == 3 }
             for socket in members + [next] { socket.close() }
         }
     }
@@ -177,7 +173,7 @@ import Testing
             // Closed: it would be waited for in vain.
             _ = await sockets[1].readToEnd()
             try await answered(sockets[0])
-            try await Self.eventually { server.livekit.statistics.streams == 2 }
+            try await until("there are 2 connections") { server.livekit.statistics.streams == 2 }
             for socket in [sockets[0], third] { socket.close() }
         }
     }
@@ -197,7 +193,9 @@ import Testing
             for number in 0..<5 {
                 strangers.append(try await RawSocket(port: port))
                 strangers[number].send(nameless)
-                try await Self.eventually { server.livekit.statistics.streams == 2 + min(number + 1, 2) }
+                try await until("there are as many connections as may be") {
+                    server.livekit.statistics.streams == 2 + min(number + 1, 2)
+                }
                 // The oldest of them makes room.
                 if number >= 2 { _ = await strangers[number - 2].readToEnd() }
             }
@@ -227,7 +225,9 @@ import Testing
                 others[number].send(nameless)
                 // The oldest of those that went over makes room.
                 if number >= 2 { _ = await others[number - 2].readToEnd() }
-                try await Self.eventually { server.livekit.statistics.streams == 2 + min(number + 1, 2) }
+                try await until("there are as many connections as may be") {
+                    server.livekit.statistics.streams == 2 + min(number + 1, 2)
+                }
             }
             for member in members { try await Self.answered(member, check) }
             for socket in members + others { socket.close() }

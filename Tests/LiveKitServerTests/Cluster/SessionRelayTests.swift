@@ -88,14 +88,6 @@ import Testing
         await cluster.shutdown()
     }
 
-    private static func until(_ what: String, _ check: () -> Bool) async throws {
-        let end = ContinuousClock.now + .seconds(60)
-        while !check() {
-            try #require(.now < end, "not in a minute: \(what)")
-            try await Task.sleep(for: .milliseconds(10))
-        }
-    }
-
     private static func expect(_ message: WebSocketReader.Message?, from client: TestWebSocket) async throws {
         let next = try await client.next()
         #expect(next == message)
@@ -111,7 +103,7 @@ import Testing
                 let bytes = Array("to the client \(number)".utf8)
                 try await Self.expect(number % 2 == 0 ? .text(bytes) : .binary(bytes), from: client)
             }
-            try await Self.until("all has come") { cluster.now.received.count == 200 }
+            try await until("all has come") { cluster.now.received.count == 200 }
             #expect(
                 cluster.now.received == (0..<200).map { ($0 % 2 == 1 ? "text" : "bytes") + " to the cluster \($0)" })
         }
@@ -123,7 +115,7 @@ import Testing
         try await Self.run { cluster, client in
             await client.send(Array("last".utf8))
             await client.sendClose(code: code, reason: "see you")
-            try await Self.until("the cluster's end is closed") { cluster.now.isClosed }
+            try await until("the cluster's end is closed") { cluster.now.isClosed }
             #expect(cluster.now.received == ["bytes last"])
             #expect(cluster.now.goodbye == (code.map { "\($0) see you" } ?? "no code "))
             try await Self.expect(.close(code: code, reason: ""), from: client)
@@ -167,7 +159,7 @@ import Testing
     @Test func `a client that is gone is gone at the cluster`() async throws {
         try await Self.run { cluster, client in
             await client.close()
-            try await Self.until("the cluster's end is closed") { cluster.now.isClosed }
+            try await until("the cluster's end is closed") { cluster.now.isClosed }
             #expect(cluster.now.goodbye == nil)
         }
     }
@@ -205,7 +197,7 @@ import Testing
                 try await Self.untilStill { sent.value.load(ordering: .relaxed) }
                 #expect(sent.value.load(ordering: .relaxed) < count)
                 cluster.now.socket?.updateReading { true }
-                try await Self.until("all has come") { cluster.now.receivedBytes == count * size }
+                try await until("all has come", within: .seconds(60)) { cluster.now.receivedBytes == count * size }
                 try await group.waitForAll()
             }
         }
