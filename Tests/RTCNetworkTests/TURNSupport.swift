@@ -4,6 +4,7 @@ import ProgramRun
 import RTCEngine
 import RTCWire
 import Synchronization
+import Testing
 
 @testable import RTCNetwork
 
@@ -140,24 +141,33 @@ extension ConnectedPair {
 
     /// Comes back when the pair in use has been nominated. No event tells it: the connection is up before (RFC 8445
     /// §12.1), and without the end of candidates it is not completed, so the statistics are asked again and again.
-    static func nominated(_ connection: PeerConnection) async throws {
-        while true {
+    static func nominated(
+        _ connection: PeerConnection, sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        try await until("the pair in use is nominated", sourceLocation: sourceLocation) {
             let report = await connection.getStats()
             let id = report.transport?.selectedCandidatePairID
-            if report.candidatePairs.contains(where: { $0.id == id && $0.nominated }) { return }
-            try await Task.sleep(for: .milliseconds(10))
+            return report.candidatePairs.contains { $0.id == id && $0.nominated }
         }
     }
 
     /// Comes back when the pair in use is one of these kinds of candidates, ours first. A check may be there before the
     /// peer's candidate is signalled, and what it reveals is peer-reflexive until then (RFC 8838 §11).
-    static func uses(_ types: [String], _ connection: PeerConnection) async throws {
-        while await candidateTypes(connection) != types { try await Task.sleep(for: .milliseconds(10)) }
+    static func uses(
+        _ types: [String], _ connection: PeerConnection, sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        try await until("the pair in use is of the kinds \(types)", sourceLocation: sourceLocation) {
+            await candidateTypes(connection) == types
+        }
     }
 
     /// Comes back when our candidate in use is one that this TURN server has given.
-    static func uses(relay url: String, _ connection: PeerConnection) async throws {
-        while await usedCandidates(connection).first?.url != url { try await Task.sleep(for: .milliseconds(10)) }
+    static func uses(
+        relay url: String, _ connection: PeerConnection, sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        try await until("our candidate in use is one of \(url)", sourceLocation: sourceLocation) {
+            await usedCandidates(connection).first?.url == url
+        }
     }
 
     /// The kinds of candidates of the pair in use, ours first.

@@ -101,7 +101,7 @@ import Testing
         #expect(service.statistics.bytesToPeers > 500_000 && service.statistics.bytesToClients > 500_000)
         await left.close()
         await right.close()
-        try await eventually { service.statistics.allocations == 0 }
+        try await until("no allocation is left") { service.statistics.allocations == 0 }
         #expect(service.statistics.errors == [401: 2])
         await service.stop()
     }
@@ -112,7 +112,7 @@ import Testing
             // Twice as much as may wait at most.
             let count = 2 * UDPSocket.sharedBuffer / 1_000
             try await service.send(count, to: TransportAddress(Self.loopback, port: ports.port))
-            while service.statistics.overrun < count / 4 { try await Task.sleep(for: .milliseconds(10)) }
+            try await until("what the system drops is counted") { service.statistics.overrun >= count / 4 }
             #expect(service.statistics.overrun < count)
             await service.stop()
         }
@@ -150,7 +150,7 @@ import Testing
         _ = try await other.createDataChannel("test", DataChannelInit(negotiated: true, id: 5))
         try await other.setRemoteDescription(try await Self.described(again))
         try await again.setRemoteDescription(try await Self.described(other))
-        try await eventually { service.statistics.drops[.forbidden, default: 0] > 0 }
+        try await until("what is forbidden is counted") { service.statistics.drops[.forbidden, default: 0] > 0 }
         for connection in [left, right, again, other] { await connection.close() }
         await service.stop()
     }
@@ -202,11 +202,6 @@ import Testing
         }
         #expect(throws: Never.self) { try TLSIdentity(certificateChain: one.certificate, privateKey: one.key) }
     }
-}
-
-/// Asks again and again: what another thread counts has no event.
-private func eventually(_ condition: () -> Bool) async throws {
-    while !condition() { try await Task.sleep(for: .milliseconds(10)) }
 }
 
 /// A TCP connection that says something and waits for its end.
