@@ -143,7 +143,36 @@ import Testing
             var bytes = STUNMessage(.request, transactionID: id).encoded(fingerprint: false)
             bytes.append(contentsOf: (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) })
             bytes.set(uint16: UInt16(count), at: 2)
-            if case .success(let message) = parse(bytes) { _ = message.isAuthentic(in: bytes, key: key) }
+            if case .success(let message) = parse(bytes) { expect(message, readFrom: bytes) }
         }
+    }
+
+    @Test func `attributes with random values are refused, or read as they are written`() {
+        var random = SystemRandomNumberGenerator()
+        var count = 0
+        for _ in 0..<2_000 {
+            let attributes = (0..<Int.random(in: 1...3, using: &random)).map { _ in
+                let type = UInt16.random(in: 0...0x30, using: &random) | (Bool.random(using: &random) ? 0x8000 : 0)
+                let size = [0, 1, 4, 8, 20].randomElement(using: &random) ?? 0
+                let value = (0..<size).map { _ in UInt8.random(in: 0...3, using: &random) }
+                return STUNAttribute.other(type: type, value: value)
+            }
+            let bytes = STUNMessage(.success, transactionID: id, attributes: attributes).encoded(fingerprint: false)
+            guard case .success(let message) = parse(bytes) else { continue }
+            count += 1
+            expect(message, readFrom: bytes)
+        }
+        #expect(count > 100)
+    }
+
+    /// What is true of every message, whoever has written it.
+    private func expect(
+        _ message: STUNMessage, readFrom bytes: [UInt8], sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        #expect(message.transactionID == id, sourceLocation: sourceLocation)
+        #expect(!message.hasFingerprint, sourceLocation: sourceLocation)
+        #expect(!message.isAuthentic(in: bytes, key: key), sourceLocation: sourceLocation)
+        let again = try? parse(message.encoded(fingerprint: false)).get()
+        #expect(again?.attributes == message.attributes, "\(bytes)", sourceLocation: sourceLocation)
     }
 }
