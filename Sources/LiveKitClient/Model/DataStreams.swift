@@ -95,7 +95,7 @@ public enum StreamError: Error, Sendable, Hashable {
     case lengthExceeded
     /// It is no UTF-8, or is packed in a way that makes no sense.
     case undecodable
-    /// It is longer than who reads takes.
+    /// It is longer than the `limit` of `readAll`.
     case tooLong(limit: Int)
     /// Nobody reads any more: the task that did, or the reader, is cancelled.
     case cancelled

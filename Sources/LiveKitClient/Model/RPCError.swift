@@ -42,7 +42,7 @@ extension RPCError: CustomStringConvertible {
 /// A call of one of our methods.
 public struct RPCInvocation: Sendable, Hashable {
     public let requestID: String
-    /// Nobody who is in the room where a service has the server call.
+    /// Not a participant's identity when the call came through the room service.
     public let caller: ParticipantIdentity
     public let method: String
     public let payload: String

@@ -24,14 +24,15 @@ public enum RoomError: Error, Sendable, Hashable {
     case dataBacklog
     /// The data track is not published, or not any more.
     case dataTrackEnded
-    /// The data track is encrypted between clients, which we cannot read, with a key neither.
+    /// End-to-end encrypted data tracks cannot be read by this client, even with a key.
     case dataTrackEncrypted
     /// The stream was begun in a session that is over, where nobody knows it any more; or the task that writes it was
     /// cancelled.
     case streamInterrupted
     /// The stream has been ended.
     case streamClosed
-    /// It is neither sent nor taken, for it is not encrypted: there is no key, or it is of a kind that is not.
+    /// Encryption is on and this cannot be encrypted (no key yet, or a kind that never is), so it is neither sent nor
+    /// accepted.
     case notEncryptable
     /// A file cannot be read; a part of a sentence.
     case fileUnreadable(String)

@@ -219,7 +219,7 @@ public actor Room {
         case .openMedia(let servers): await openMedia(servers)
         case .closeMedia: await closeMedia()
         case .media(let command):
-            // Whoever took it back, nobody has it any more: a file is not played for nobody.
+            // The track is withdrawn, by whichever side: stop playing its file.
             if case .removeTrack(let id) = command { publications.removeValue(forKey: id)?.stop() }
             media?.enqueue(command)
         case .sendData(let label, let bytes): media?.enqueue(bytes, label)

@@ -46,8 +46,7 @@ struct Demultiplexer<Peer: AnyObject> {
         var provenAt: Instant
     }
 
-    /// For so long after it was heard of there an address stays with whom it is known to be of, whoever sends checks
-    /// from it: datagrams can bear another's address.
+    /// An address stays its peer's for this long after the peer was last heard there: source addresses can be forged.
     static var tenure: Interval { .seconds(Int64(15)) }
 
     /// How many addresses are known.

@@ -121,16 +121,19 @@ struct BandwidthEstimator {
         return probed
     }
 
-    /// So long after a rise, what arrives has not caught up with it.
+    /// For this long, and a round trip, after a rise, the acknowledged bitrate has not caught up with it.
     private static let catchingUp = Interval.milliseconds(500)
-    /// Of the rate: who sends no more than this does not fill the path, unless it has become narrower; then its queue
-    /// is soon longer than this, in milliseconds. One large packet at 250 kbit/s is 40.
+    /// A fraction of the rate. A sender below it does not fill the path, unless the path has become narrower.
     private static let sparse = 0.8
+    /// In milliseconds. A path that has become narrower soon has a longer queue than this.
     private static let shortQueue = 80.0
+    /// In milliseconds: what one large packet takes at 250 kbit/s.
     private static let packetQueue = 40.0
+    /// A fraction of the packets. More losses than this are a sign of a path with a short buffer.
     private static let fewLosses = 0.02
-    /// Of the rate: a path that carries less has changed, and left a queue behind.
+    /// A fraction of the peak rate. A rate below it means that the path has changed, and left a queue behind.
     private static let deepFall = 0.66
+    /// How long a peak rate is remembered.
     private static let peakTime = Interval.seconds(Int64(3))
 
     private mutating func notePeak(at now: Instant) {

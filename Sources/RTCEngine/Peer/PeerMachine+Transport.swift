@@ -82,7 +82,7 @@ extension PeerMachine {
     mutating func handle(
         _ datagram: inout [UInt8], from remote: TransportAddress, to local: TransportAddress, at now: Instant
     ) {
-        // One that was not taken was of another datagram.
+        // A packet nobody took belongs to an earlier datagram: drop it.
         received = nil
         if confirmed != nil { confirmed = nil }
         let kind = DatagramKind(datagram)

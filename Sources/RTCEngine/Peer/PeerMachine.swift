@@ -27,7 +27,7 @@ public struct PeerMachine: ~Copyable {
     var counters = TransportCounters()
     var paths = PathCounters()
     var congestion: CongestionControl
-    // The one ends and the other begins with what a packet needs.
+    // `relays` ends, and `ice` begins, with the fields that a forwarded packet reads: they share cache lines.
     var relays: TURNRelays
     var ice: ICEAgent
 

@@ -43,7 +43,7 @@ public actor PeerConnection {
     nonisolated let unreadData = UnreadData()
     /// Where `RTPSender.enqueue` puts frames.
     nonisolated let frameOutbox = FrameOutbox()
-    /// What the machine knows of it.
+    /// How much of `unreadData` the machine has been told.
     var toldUnread = 0
     /// Where channels put what is to be sent; nil before the first one.
     var outbox: DataChannelOutbox?

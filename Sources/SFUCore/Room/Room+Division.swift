@@ -46,8 +46,7 @@ extension Room {
             subscription.held = target < most ? target : nil
         }
         subscription.target = given
-        // Of what is not shown it is seen when it is shown again whether it fits; until then it is as it was, as in
-        // LiveKit.
+        // A hidden stream keeps its paused flag (as in LiveKit); whether it fits is decided when it is shown again.
         guard !subscription.hints.isDisabled else { return }
         let isPaused =
             given == nil && !subscription.publication.isMuted && subscription.wantedQuality != .off
