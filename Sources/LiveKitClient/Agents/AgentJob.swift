@@ -13,21 +13,25 @@ public struct AgentJob: Sendable, Hashable, Identifiable {
         case participant
     }
 
-    /// `AJ_…`.
+    /// What the server calls the job: `AJ_…`.
     public let id: String
+    /// What has brought the agent.
     public let kind: Kind
-    /// Of the room, which the agent's token is for.
+    /// The name of the room, for which the agent's token is.
     public let roomName: String
+    /// What the server calls the room: `RM_…`.
     public let roomSID: String
+    /// The room's metadata, as the server sent it with the job; may be empty.
     public let roomMetadata: String
     /// Whom the job is about; nil for a room's.
     public let participant: RemoteParticipant?
-    /// Of the dispatch: what whoever sent for the agent has to say to it.
+    /// Of the dispatch: what the program that sent for the agent has to say to it; may be empty.
     public let metadata: String
-    /// Likewise.
+    /// Of the dispatch, as `metadata`.
     public let attributes: [String: String]
     /// The name that was asked for; empty for agents that come by themselves.
     public let agentName: String
+    /// Of the dispatch that the job comes of: `AD_…`.
     public let dispatchID: String
     /// What was asked for with the name (`AgentWorker.Options.deployment`).
     public let deployment: String
@@ -51,7 +55,9 @@ public struct AgentIdentity: Sendable, Hashable {
     public var identity: ParticipantIdentity?
     /// What people see; may be empty.
     public var name: String
+    /// Of the agent as a participant; may be empty.
     public var metadata: String
+    /// Of the agent as a participant; may be empty.
     public var attributes: [String: String]
 
     public init(

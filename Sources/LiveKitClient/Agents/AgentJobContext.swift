@@ -10,6 +10,7 @@ public struct AgentJobContext: Sendable {
         func come() { state.withLock { $0 = true } }
     }
 
+    /// What is to be done, where, and for whom.
     public let job: AgentJob
     /// The job's room, in which nobody is before `connect()`. Its events can be listened to already.
     public let room: Room

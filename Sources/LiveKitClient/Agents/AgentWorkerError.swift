@@ -37,6 +37,7 @@ public enum AgentWorkerEvent: Sendable, Hashable {
     /// There is no connection, for this reason, a part of a sentence; the next attempt is after so long. What its
     /// agents do goes on.
     case disconnected(String, retryAfter: Duration)
+    /// The server has given the job to this worker, and its function begins.
     case jobStarted(AgentJob)
     /// The server wants an end of it: its room is left.
     case jobCalledOff(AgentJob)

@@ -2,9 +2,17 @@ internal import LiveKitProtocol
 
 /// What a sender says of a stream of text before its content (LiveKit's data streams).
 public struct TextStreamInfo: Sendable, Hashable {
-    /// What a text is to those that came before it; for chats (LiveKit's names).
+    /// What a text does to those that came before it; for chats (LiveKit's names). The receiver's application is what
+    /// acts on it: this client only carries it.
     public enum Operation: String, Sendable, Hashable {
-        case create, update, delete, reaction
+        /// It is a new text.
+        case create
+        /// It replaces an earlier text; `version` says which edit this is.
+        case update
+        /// It takes an earlier text back.
+        case delete
+        /// It is a reaction to an earlier text.
+        case reaction
     }
 
     /// Chosen by the sender: another one for each stream.
@@ -15,9 +23,11 @@ public struct TextStreamInfo: Sendable, Hashable {
     public let timestamp: Int64
     /// In bytes of UTF-8; nil where the sender did not know it.
     public let totalLength: Int?
+    /// Chosen by applications, as the sender began the stream with; those of its end are in the reader's `attributes`.
     public let attributes: [String: String]
+    /// What the text does to those that came before it.
     public let operation: Operation
-    /// Of a text that is updated.
+    /// The number of the edit, where `operation` is `update`; else usually 0.
     public let version: Int
     /// The stream that this one answers.
     public let replyToStreamID: String?
@@ -37,6 +47,7 @@ public struct ByteStreamInfo: Sendable, Hashable {
     public let timestamp: Int64
     /// In bytes; nil where the sender did not know it.
     public let totalLength: Int?
+    /// Chosen by applications, as the sender began the stream with; those of its end are in the reader's `attributes`.
     public let attributes: [String: String]
     /// As the sender says.
     public let mimeType: String
@@ -46,7 +57,9 @@ public struct ByteStreamInfo: Sendable, Hashable {
 
 /// How a stream of text is begun.
 public struct StreamTextOptions: Sendable, Hashable {
+    /// Chosen by applications: receivers register a handler for it. Topics that begin with `lk.` are LiveKit's.
     public var topic: String
+    /// Chosen by applications; receivers get them with the beginning of the stream.
     public var attributes: [String: String] = [:]
     /// Whom it is for; everybody when there is none.
     public var destinationIdentities: [ParticipantIdentity] = []
@@ -54,10 +67,15 @@ public struct StreamTextOptions: Sendable, Hashable {
     public var senderIdentity: ParticipantIdentity?
     /// One is made when it is nil.
     public var id: String?
+    /// What the text does to those that came before it.
     public var operation = TextStreamInfo.Operation.create
+    /// The number of the edit, where `operation` is `update`.
     public var version = 0
+    /// The `id` of the stream that this one answers.
     public var replyToStreamID: String?
+    /// The `id` of each stream of bytes that belongs to this text.
     public var attachedStreamIDs: [String] = []
+    /// The text was made by a program, as a transcription is.
     public var isGenerated = false
 
     public init(topic: String) { self.topic = topic }
@@ -65,7 +83,9 @@ public struct StreamTextOptions: Sendable, Hashable {
 
 /// How a stream of bytes is begun.
 public struct StreamByteOptions: Sendable, Hashable {
+    /// Chosen by applications: receivers register a handler for it. Topics that begin with `lk.` are LiveKit's.
     public var topic: String
+    /// Chosen by applications; receivers get them with the beginning of the stream.
     public var attributes: [String: String] = [:]
     /// Whom it is for; everybody when there is none.
     public var destinationIdentities: [ParticipantIdentity] = []

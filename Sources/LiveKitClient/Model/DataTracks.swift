@@ -17,7 +17,9 @@ public struct DataTrackFrame: Sendable, Hashable {
 public struct RemoteDataTrack: Sendable, Hashable, Identifiable {
     /// What stays the same of a track when its publisher is back in a new session.
     public struct ID: Sendable, Hashable {
+        /// Who publishes the track.
         public let publisher: ParticipantIdentity
+        /// The track's name, which none of the publisher's other data tracks has.
         public let name: String
     }
 
@@ -25,6 +27,7 @@ public struct RemoteDataTrack: Sendable, Hashable, Identifiable {
     public let sid: TrackSID
     /// Its publisher has no other one of this name.
     public let name: String
+    /// Who publishes the track.
     public let publisher: ParticipantIdentity
     /// Encrypted between clients: its frames mean nothing here, and it cannot be subscribed to.
     public let isEncrypted: Bool

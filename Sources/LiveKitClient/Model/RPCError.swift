@@ -1,6 +1,8 @@
 /// Why a call of a method did not succeed: one of LiveKit's own codes, or one that the method chose.
 public struct RPCError: Error, Sendable, Hashable {
+    /// LiveKit's own are those below, from 1400 to 1505; a method chooses others.
     public var code: UInt32
+    /// What went wrong, in words.
     public var message: String
     /// Whatever the method wants to add.
     public var data: String
@@ -20,6 +22,7 @@ public struct RPCError: Error, Sendable, Hashable {
     public static let unsupportedMethod = RPCError(code: 1400, message: "Method not supported at destination")
     /// Nobody of that identity is in the room.
     public static let recipientNotFound = RPCError(code: 1401, message: "Recipient not found")
+    /// The request is longer than the destination takes (`largestPayload`, `largestStreamedPayload`).
     public static let requestPayloadTooLarge = RPCError(code: 1402, message: "Request payload too large")
     /// The call is of a form that who is called does not know.
     public static let unsupportedVersion = RPCError(code: 1404, message: "Unsupported RPC version")
@@ -29,7 +32,9 @@ public struct RPCError: Error, Sendable, Hashable {
     public static let connectionTimeout = RPCError(code: 1501, message: "Connection timeout")
     /// It heard, and did not answer in time.
     public static let responseTimeout = RPCError(code: 1502, message: "Response timeout")
+    /// Who is called has left before it answered, or we have.
     public static let recipientDisconnected = RPCError(code: 1503, message: "Recipient disconnected")
+    /// The response is longer than the caller takes (`largestPayload`, `largestStreamedPayload`).
     public static let responsePayloadTooLarge = RPCError(code: 1504, message: "Response payload too large")
     /// It could not be sent.
     public static let sendFailed = RPCError(code: 1505, message: "Failed to send")
@@ -41,10 +46,13 @@ extension RPCError: CustomStringConvertible {
 
 /// A call of one of our methods.
 public struct RPCInvocation: Sendable, Hashable {
+    /// Chosen by the caller: another one for each call.
     public let requestID: String
     /// Not a participant's identity when the call came through the room service.
     public let caller: ParticipantIdentity
+    /// The name under which the handler was registered (`Room.registerRPCMethod`).
     public let method: String
+    /// What the caller hands over; its meaning is the method's business.
     public let payload: String
     /// How long the caller waits.
     public let responseTimeout: Duration

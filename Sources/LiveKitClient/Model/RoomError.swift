@@ -40,11 +40,17 @@ public enum RoomError: Error, Sendable, Hashable {
 
 /// Why the server refused a request (LiveKit's names).
 public enum RequestRefusal: String, Sendable, Hashable {
+    /// What the request is about does not exist.
     case notFound = "not_found"
+    /// Our permissions, or the publisher's, do not allow it.
     case notAllowed = "not_allowed"
+    /// The server takes no more, or nothing so large.
     case limitExceeded = "limit_exceeded"
+    /// The server does not do this.
     case unsupported
+    /// The request makes no sense to the server: a name or a handle is taken or malformed, or something else is.
     case invalid
+    /// Another reason, or one of a protocol newer than this client.
     case unclassified
 
     /// Nil where the request was taken.

@@ -1,6 +1,8 @@
 /// What the room is told of a track that we publish.
 public struct TrackPublishOptions: Sendable, Hashable {
+    /// What others see of the track; may be empty, and need not be unique.
     public var name: String
+    /// What the track shows or holds.
     public var source: TrackSource
     /// It begins muted.
     public var isMuted = false

@@ -6,8 +6,11 @@ internal import Synchronization
 
 /// A track that we publish. It stays the same over reconnects.
 public final class LocalTrackPublication: Sendable {
+    /// From the options that the track was published with.
     public let name: String
+    /// From the options that the track was published with.
     public let source: TrackSource
+    /// Audio or video, as the format says that the track was published with.
     public let kind: MediaKind
 
     let id: LocalTrackID

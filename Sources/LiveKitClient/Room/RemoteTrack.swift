@@ -3,10 +3,14 @@ internal import RTCNetwork
 
 /// A track that we receive, until its subscription ends. Coded frames come out as they were sent.
 public final class RemoteTrack: Sendable {
+    /// What the server told of the track, as it was when the subscription began.
     public let publication: RemoteTrackPublication
+    /// Who publishes the track, as the server told of them when the subscription began.
     public let participant: RemoteParticipant
 
+    /// What the server calls the track.
     public var sid: TrackSID { publication.sid }
+    /// Audio or video.
     public var kind: MediaKind { publication.kind }
 
     /// Its frames come as they can be decoded: it is not encrypted, or we have keys (`ConnectOptions.encryption`). With
@@ -35,7 +39,7 @@ public final class RemoteTrack: Sendable {
     /// publisher is asked for if none waits.
     public var frames: AsyncStream<EncodedFrame> { received.stream() }
 
-    /// Asks for a picture that a decoder can begin at.
+    /// Asks the publisher for a key frame, at which a decoder can begin; for video alone.
     public func requestKeyFrame() async { await askForKeyFrame() }
 
     func end() { received.end() }

@@ -24,9 +24,21 @@ extension Room {
         await apply()
     }
 
-    /// Calls a method of somebody's and waits for its answer.
+    /// Calls a method of another participant (LiveKit's RPC) and waits for its response. Cancelling the task does not
+    /// end the wait.
     ///
-    /// - Parameter responseTimeout: how long; 15 seconds unless something else is said.
+    /// - Parameters:
+    ///   - method: the name that the other participant has registered it under.
+    ///   - payload: at most 15 KiB of UTF-8 for a participant that knows RPC version 1 only, else 4 MiB.
+    ///   - responseTimeout: how long to wait in all; 15 seconds unless something else is said. The method has 7 seconds
+    ///     less than that, for the way there and back, but at least one second.
+    /// - Returns: what the method has returned.
+    /// - Throws: an error that the method has chosen, or one of `RPCError`'s own: `recipientNotFound` when nobody of
+    ///   that identity is in the room, `requestPayloadTooLarge`, `sendFailed` when we have left the room, too much
+    ///   waits to be sent, or there is no key to encrypt with, `connectionTimeout` when the call was not acknowledged
+    ///   in 7 seconds, `responseTimeout`, `recipientDisconnected` when the other participant or we leave before the
+    ///   response, `unsupportedMethod`, `unsupportedVersion`, `responsePayloadTooLarge`, and `applicationError` when
+    ///   the method threw something else or its response cannot be decoded.
     public func performRPC(
         _ method: String, payload: String, of destination: ParticipantIdentity, responseTimeout: Duration? = nil
     ) async throws(RPCError) -> String {
@@ -41,14 +53,19 @@ extension Room {
         return try result.get()
     }
 
-    /// Lets others call a method of ours; nil takes it away.
+    /// Lets others call a method of ours, in this room and in those that are joined later; takes the place of a handler
+    /// of the same name. With nil the method is no longer there: calls are answered with `RPCError.unsupportedMethod`.
     public func registerRPCMethod(_ method: String, _ handler: RPCHandler?) {
         methods[method] = handler
         if handler == nil { machine.calls.methods.remove(method) } else { machine.calls.methods.insert(method) }
     }
 
     /// Changes what others see of us, where the token allows it. What is nil stays; an attribute is removed by an empty
-    /// value.
+    /// value. Back when the server has confirmed the change.
+    ///
+    /// - Throws: `requestRefused`, such as `notAllowed`; `timedOut` when the server has not confirmed it in 10 seconds;
+    ///   `notConnected` outside of a room; `disconnected`, or the error that ended the connection, when the room is
+    ///   lost meanwhile.
     public func updateMetadata(
         name: String? = nil, metadata: String? = nil, attributes: [String: String] = [:]
     ) async throws(RoomError) {

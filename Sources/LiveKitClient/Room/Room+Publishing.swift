@@ -7,7 +7,16 @@ internal import Synchronization
 /// What we publish, and whom it is for.
 extension Room {
     /// Publishes a track of frames that are handed in by `LocalTrackPublication.send`; back when the server knows of
-    /// it.
+    /// it. While the connection is made anew, that is when it is there again. Cancelling the task does not end the
+    /// wait.
+    ///
+    /// - Parameters:
+    ///   - format: of all frames that will be sent.
+    ///   - options: what the others are told of the track.
+    /// - Throws: `notConnected` outside of a room; `notEncryptable` when encryption is on and frames of this format
+    ///   cannot be encrypted (VP9, AV1, H.265); `requestRefused`, such as `notAllowed`; `timedOut` when the server has
+    ///   not answered in 10 seconds; `media` when the peer connection does not send the format; `disconnected`, or the
+    ///   error that ended the connection, when the room is lost meanwhile.
     public func publish(
         _ format: PayloadFormat, options: TrackPublishOptions
     ) async throws(RoomError) -> LocalTrackPublication {
@@ -21,6 +30,8 @@ extension Room {
     ///     picture be seen again, takes the picture ahead in its file: the sound goes with it.
     ///   - roundLength: how long a round of a loop is at least: tracks of one file that differ in length stay side by
     ///     side when it is that of the longest one.
+    ///   - options: what the others are told of the track; a file's width and height take the place of those in it.
+    /// - Throws: as `publish(_:options:)`.
     public func publish(
         playing track: MediaTrack, beside picture: LocalTrackPublication? = nil, ending: MediaSource.Ending = .loop,
         roundLength: Interval? = nil, options: TrackPublishOptions
@@ -91,7 +102,9 @@ extension Room {
         for sound in publications.values where sound.picture === picture { await sound.followPicture() }
     }
 
-    /// Whom our tracks are for: those who are named, or everybody again.
+    /// Says who may subscribe to our tracks, to those that are published later as well: the participants that are
+    /// named, or everybody with nil, which is how it begins. Outside of a room it is kept for the next one; leaving
+    /// forgets it.
     public func setTrackSubscriptionPermissions(allowing identities: [ParticipantIdentity]?) async {
         machine.setTrackPermissions(allowing: identities)
         await apply()

@@ -2,13 +2,16 @@ internal import RTCNetwork
 
 /// What we receive.
 extension Room {
-    /// Asks for a track, or says that it is not wanted any more.
+    /// Subscribes to a published track (true), or unsubscribes from it (false), whatever `ConnectOptions.autoSubscribe`
+    /// says; in new sessions as well. Back at once: `RoomEvent.trackSubscribed`, `trackUnsubscribed` or
+    /// `trackSubscriptionFailed` tells what comes of it.
     public func setSubscribed(_ sid: TrackSID, _ isWanted: Bool) async {
         machine.setSubscribed(sid, isWanted)
         await apply()
     }
 
-    /// Which size of a picture is wanted; nil for none until later, though it stays subscribed.
+    /// Says which size of a picture is wanted. With nil the track stays subscribed, but no frames are sent until a size
+    /// is wanted again.
     public func setVideoQuality(_ sid: TrackSID, _ quality: VideoQuality?) async {
         machine.setQuality(sid, quality)
         await apply()

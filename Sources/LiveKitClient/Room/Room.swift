@@ -109,28 +109,40 @@ public actor Room {
     /// the last 8,192.
     nonisolated public var events: AsyncStream<RoomEvent> { broadcast.stream() }
 
+    /// Whether we are in the room now. `disconnected` before `connect`, and after the room was left or lost.
     public var connectionState: ConnectionState { machine.connectionState }
+    /// The room's name, which the token says. Empty until the server has let us in for the first time; afterwards that
+    /// of the last room, also when it was left.
     public var name: String { machine.session.roomName }
+    /// What the server calls the room: `RM_…`. Some servers tell it a moment after joining; otherwise as `name`.
     public var sid: String { machine.session.roomSID }
+    /// The room's metadata, as the server has told of it last (`RoomEvent.roomMetadataChanged`); otherwise as `name`.
     public var metadata: String { machine.session.roomMetadata }
+    /// Us, as the server has told of us last. Before the server has let us in for the first time, everything in it is
+    /// empty, and nothing is allowed; after the room was left, it is as we were last.
     public var localParticipant: LocalParticipant { LocalParticipant(machine.roster.local) }
-    /// Everybody else, by identity.
+    /// Everybody else, by identity. Empty before `connect`; after the room was left, those who were there last.
     public var remoteParticipants: [ParticipantIdentity: RemoteParticipant] {
         Dictionary(
             machine.roster.remote.values.map { (ParticipantIdentity($0.identity), RemoteParticipant($0)) },
             uniquingKeysWith: { first, _ in first })
     }
-    /// What arrives now.
+    /// The tracks that are received now: from `RoomEvent.trackSubscribed` to `trackUnsubscribed`.
     public var remoteTracks: [TrackSID: RemoteTrack] { tracks }
-    /// The newest token that the server gave us.
+    /// The token that we connected with, or the newest that the server has given us since. Empty before `connect`.
     public var token: String { machine.token }
 
     // MARK: Coming and going
 
-    /// Joins the room that the token is for; back when media can flow.
+    /// Joins the room that the token is for; back when media can flow. Cancelling the task does not end the attempt:
+    /// `disconnect()` does.
     ///
     /// - Parameter url: of the server: `ws://host:port`, `wss://host`, or the same with `http`; perhaps with a path,
     ///   but not with a query.
+    /// - Throws: `invalidURL`; `refused` where the server does not let us in; `unreachable`; `timedOut` when its first
+    ///   message has not come in 7 seconds; `media` when no path for media was found, in 15 seconds more at the latest;
+    ///   `alreadyConnected` unless `connectionState` is `disconnected`; `disconnected` when the server sends us away,
+    ///   or `disconnect()` is called meanwhile.
     public func connect(url: String, token: String) async throws(RoomError) {
         try await connect(url: url, token: token) { false }
     }

@@ -10,6 +10,7 @@ internal import Foundation
 /// What is not taken waits, and when 4 MiB of a room's streams do, those who send wait, whatever they send reliably:
 /// whoever wants no more of a stream says so (`cancel`) or lets go of its reader.
 public final class TextStreamReader: Sendable, AsyncSequence {
+    /// What the sender said before the content.
     public let info: TextStreamInfo
     private let content: DataStreamContent
 
@@ -31,16 +32,21 @@ public final class TextStreamReader: Sendable, AsyncSequence {
     /// Wants no more of it: what comes is dropped, and who reads all the same gets `cancelled`. Repeatable.
     public func cancel() { content.inbox.abandon() }
 
+    /// For `for try await`. Iterators of one reader share the content: each piece goes to one of them.
     public func makeAsyncIterator() -> Iterator { Iterator(content: content) }
 
     /// Pieces as they come, each of whole characters in Unicode's sense of scalars.
     public struct Iterator: AsyncIteratorProtocol {
         let content: DataStreamContent
 
+        /// The next piece, as soon as it is there; nil at the end.
+        ///
+        /// - Throws: when the stream breaks off or cannot be read, and `cancelled` when the task is cancelled.
         public mutating func next() async throws(StreamError) -> String? {
             try await content.inbox.next().map { String(decoding: $0, as: UTF8.self) }
         }
 
+        /// As `next()`.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(StreamError) -> String? {
             try await content.inbox.next().map { String(decoding: $0, as: UTF8.self) }
         }
@@ -49,6 +55,7 @@ public final class TextStreamReader: Sendable, AsyncSequence {
 
 /// Bytes of somebody else's as they come, for one reader. See `TextStreamReader`.
 public final class ByteStreamReader: Sendable, AsyncSequence {
+    /// What the sender said before the content.
     public let info: ByteStreamInfo
     private let content: DataStreamContent
 
@@ -68,13 +75,19 @@ public final class ByteStreamReader: Sendable, AsyncSequence {
     /// Wants no more of it: what comes is dropped, and who reads all the same gets `cancelled`. Repeatable.
     public func cancel() { content.inbox.abandon() }
 
+    /// For `for try await`. Iterators of one reader share the content: each piece goes to one of them.
     public func makeAsyncIterator() -> Iterator { Iterator(content: content) }
 
+    /// Pieces as they come, of any length.
     public struct Iterator: AsyncIteratorProtocol {
         let content: DataStreamContent
 
+        /// The next piece, as soon as it is there; nil at the end.
+        ///
+        /// - Throws: when the stream breaks off or cannot be read, and `cancelled` when the task is cancelled.
         public mutating func next() async throws(StreamError) -> [UInt8]? { try await content.inbox.next() }
 
+        /// As `next()`.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(StreamError) -> [UInt8]? {
             try await content.inbox.next()
         }

@@ -2,6 +2,7 @@ internal import Synchronization
 
 /// A text of ours that is written as it comes into being. Pieces of two tasks that write at once may change places.
 public final class TextStreamWriter: Sendable {
+    /// What receivers are told before the content; without the attributes of `close`.
     public let info: TextStreamInfo
     private let stream: OutgoingStreamSlot
 
@@ -29,6 +30,7 @@ public final class TextStreamWriter: Sendable {
 
 /// Bytes of ours that are written as they come into being. Pieces of two tasks that write at once may change places.
 public final class ByteStreamWriter: Sendable {
+    /// What receivers are told before the content; without the attributes of `close`.
     public let info: ByteStreamInfo
     private let stream: OutgoingStreamSlot
 
