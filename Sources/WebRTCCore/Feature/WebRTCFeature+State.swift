@@ -5,6 +5,7 @@
 #endif
 
 extension WebRTCFeature {
+    /// Whether media of a peer can arrive.
     public typealias ConnectionState = WebRTCConnectionState
 
     /// What a view shows.
@@ -67,5 +68,6 @@ extension WebRTCFeature {
 // What the macro `@ObservableState` would write, for the state as a whole.
 extension WebRTCFeature.State: ObservableState {
     public var _$id: ObservableStateID { registrar.id }
+    /// Called with each change: gives the state as a whole another identity, so that views look again.
     public mutating func _$willModify() { registrar._$willModify() }
 }

@@ -13,6 +13,7 @@ public struct WebRTCFeature: Reducer {
 
     public init() {}
 
+    /// Takes `view` actions and what the engine tells; ignores `delegate` actions.
     public var body: some Reducer<State, Action> {
         Reduce { state, action in
             switch action {
