@@ -20,13 +20,13 @@ public final class DataChannel: Sendable {
         case bufferedAmountLow
         /// One side has begun to close it (`closing`); what was sent before still goes out.
         case closing
-        /// It is over (`close`); with a failure when neither side has closed it (`error`).
+        /// The channel is closed (`close`). With a failure it was closed by neither side (`error`).
         case close(DataChannelFailure?)
     }
 
     /// What the channel is called; need not be unique.
     public let label: String
-    /// The name of what is spoken on it, or empty.
+    /// The subprotocol that both applications speak on the channel, such as `json`; may be empty (W3C: protocol).
     public let `protocol`: String
     /// Whether messages arrive in the order in which they were sent.
     public let ordered: Bool
@@ -34,7 +34,8 @@ public final class DataChannel: Sendable {
     public let maxPacketLifeTime: UInt16?
     /// After how many retransmissions a message is given up; nil for never.
     public let maxRetransmits: UInt16?
-    /// Whether both applications made it by themselves.
+    /// Whether both applications created the channel themselves, under the same `id`; otherwise one announced it (RFC
+    /// 8832).
     public let negotiated: Bool
 
     /// In its connection's machine.
@@ -83,16 +84,16 @@ public final class DataChannel: Sendable {
 
     // MARK: State
 
-    /// The stream that carries it; nil until the connection has one for it.
+    /// The SCTP stream that carries the channel; nil until the connection has chosen one (W3C: id).
     public var id: UInt16? { snapshot.withLock { $0.id } }
     /// Messages can be sent while this is `.open`.
     public var readyState: DataChannelState { snapshot.withLock { $0.readyState } }
-    /// Bytes that were given to `send` and have not gone out; when the channel is closed, what never has.
+    /// Bytes that were given to `send` and have not been sent yet. When the channel is closed: those that never were.
     public var bufferedAmount: Int { snapshot.withLock { $0.bufferedAmount } }
-    /// At which `bufferedAmount` it counts as low. 0 unless set.
+    /// In bytes. When `bufferedAmount` falls to this, `Event.bufferedAmountLow` comes. 0 unless set.
     public var bufferedAmountLowThreshold: Int { snapshot.withLock { $0.bufferedAmountLowThreshold } }
 
-    /// Sets at which `bufferedAmount` it counts as low. Bytes.
+    /// Sets `bufferedAmountLowThreshold`, in bytes; a negative value counts as 0.
     public func setBufferedAmountLowThreshold(_ bytes: Int) async {
         snapshot.withLock { snapshot in
             snapshot.bufferedAmountLowThreshold = max(bytes, 0)
@@ -104,9 +105,9 @@ public final class DataChannel: Sendable {
 
     // MARK: Messages
 
-    /// Queues a string. It goes out as the network lets it, in the order of the calls, and shares packets with what is
-    /// sent at the same time. Who sends much waits with `waitForBufferedAmountLow`: this does not wait for the network,
-    /// nor for the connection's thread.
+    /// Queues a string. It is sent as the network permits, in the order of the calls, and may share packets with other
+    /// messages. This waits neither for the network nor for the connection's thread: to send much, call
+    /// `waitForBufferedAmountLow` in between.
     ///
     /// - Throws: `.notOpen` unless the channel is open, `.messageTooLarge` beyond what the peer takes, `.bufferFull`
     ///   when too much waits already: then wait with `waitForBufferedAmountLow`. `.unknownChannel` and
@@ -145,12 +146,12 @@ public final class DataChannel: Sendable {
         }
     }
 
-    /// What the peer sends, in order of arrival, from the first message on: what comes before somebody listens is kept.
-    /// Each message goes to one of those who listen. Ends when the channel is closed and all is taken.
+    /// The messages that the peer sends, in order of arrival, from the first one on: messages are kept until somebody
+    /// listens. Of several listeners, one gets each message. Ends when the channel is closed and all is taken.
     ///
-    /// While too much is unread the peer is asked to hold back, on all channels of the connection. A peer that does not
-    /// is cut off: the channel closes with `DataChannelFailure.unread`. What is left in closed channels holds nobody
-    /// up, as long as it is no more than 16 MiB.
+    /// While too much is unread, the peer is asked to hold back, on all channels of the connection. If it sends more
+    /// all the same, the channel closes with `DataChannelFailure.unread`. Unread messages of closed channels do not
+    /// count, up to 16 MiB.
     public var messages: DataChannelMessages { DataChannelMessages(inbox: inbox) }
 
     /// What happens to the channel, from now on; the first access also has what came before it. Ends with `close`.
@@ -166,8 +167,8 @@ public final class DataChannel: Sendable {
         guard readyState == .open || Task.isCancelled else { throw .notOpen(readyState) }
     }
 
-    /// Returns when `bufferedAmount` is at most `bufferedAmountLowThreshold`: for who sends much. After `.bufferFull`,
-    /// when half of what all channels together may have waiting is free, too. A cancelled task returns at once.
+    /// Returns when `bufferedAmount` is at most `bufferedAmountLowThreshold`. After `.bufferFull` it also waits until
+    /// half of the buffer that all channels share is free. In a cancelled task it returns at once.
     ///
     /// - Throws: `.notOpen` when the channel is not open any more.
     public func waitForBufferedAmountLow() async throws(DataChannelError) {

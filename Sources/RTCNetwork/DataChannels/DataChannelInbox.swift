@@ -1,7 +1,8 @@
 public import RTCEngine
 internal import Synchronization
 
-/// What the channels of one connection have received and nobody has taken. In bytes, as `cost` has it.
+/// How much the channels of one connection have received that the application has not taken, in bytes as `cost` counts
+/// them.
 final class UnreadData: Sendable {
     /// In channels that more may come in.
     private let ofOpen = Atomic(0)
@@ -17,13 +18,13 @@ final class UnreadData: Sendable {
 
     /// Beyond this the peer is asked to hold back.
     static let highMark = 1 << 20
-    /// After so much was taken beyond that it is told that there is room.
+    /// Above the high mark, the peer is told of the new room each time that this much was taken.
     private static let step = highMark / 4
-    /// So much may be left in channels that are over without holding up the others. What is beyond it counts: a peer
+    /// Unread bytes of closed channels do not hold the peer back, up to this many. The rest counts, because a peer
     /// could fill and close one channel after the other.
     static let closedAllowance = DataChannelInbox.byteLimit
-    /// Small messages are mostly not their bytes. Counted by those alone, a peer that keeps to its window would get to
-    /// `DataChannelInbox.messageLimit`.
+    /// What a message costs beside its bytes. If only bytes counted, a peer that keeps to its window could still reach
+    /// `DataChannelInbox.messageLimit` with small messages.
     static let overhead = 128
 
     static func cost(of message: DataChannelMessage) -> Int { message.byteCount + overhead }
@@ -43,7 +44,7 @@ final class UnreadData: Sendable {
         fell(from: before + others, to: before - cost + others)
     }
 
-    /// A channel is over with so much in it.
+    /// A channel was closed with this much unread in it.
     func close(_ cost: Int) {
         ofClosed.add(cost, ordering: .relaxed)
         remove(cost)

@@ -108,7 +108,7 @@ public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
         guard isAsleep, turn.withLockIfAvailable({ _ in perform(call) }) != nil else { return self.call(call) }
     }
 
-    /// In the place of the thread, which may have to get up sooner for it.
+    /// Runs the call on the caller's thread. If the call has set an earlier timer, the loop's thread is woken for it.
     private func perform(_ call: any LoopCall) {
         take(Self.caller)
         defer { giveUp() }
@@ -120,13 +120,13 @@ public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
         }
     }
 
-    /// `turn` orders what its holders do. Where threads wait for it that happens in the kernel, which the thread
-    /// sanitizer does not see: for it the order is here once more.
+    /// `turn` already orders its holders' accesses. Where threads wait for it, it does so in the kernel, which the
+    /// thread sanitizer does not see; this exchange shows it the same order.
     private func take(_ caller: UInt) { _ = holder.exchange(caller, ordering: .acquiring) }
 
     private func giveUp() { holder.store(0, ordering: .releasing) }
 
-    /// Stops the program unless called by who has the loop's turn.
+    /// Stops the program unless the caller has the loop's turn.
     public func checkIsolated() {
         precondition(isCurrent, "must be called on the loop's thread")
     }
@@ -210,7 +210,8 @@ public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
         buffers.calls.removeAll(keepingCapacity: true)
         for job in buffers.jobs { job.runSynchronously(on: asUnownedSerialExecutor()) }
         buffers.jobs.removeAll(keepingCapacity: true)
-        // One call each: who wants another at once has it after the sockets and the jobs of the next turn.
+        // Each due owner is called once. One that sets a timer for now is called in the next turn, after its sockets
+        // and jobs.
         let now = Self.now
         for due in timers.takeDue(at: now) { due.timerFired(at: now) }
     }

@@ -1,9 +1,11 @@
 package import RTCEngine
 
-/// How often something may be done: so many times at once, and from then on once in each interval. A moment tells all
-/// that there is to remember of what was done, so that whoever has many to look after keeps one for each.
+/// How often something may be done: `burst` times at once, and from then on once in each `interval` (a token bucket).
+/// All that has to be kept is one moment, `spent`; a caller that limits many clients keeps one for each.
 package struct Pace: Sendable, Equatable {
+    /// At least 1.
     package let burst: Int
+    /// After which it may be done once more.
     package let interval: Interval
 
     package init(burst: Int, interval: Interval) {
@@ -11,15 +13,15 @@ package struct Pace: Sendable, Equatable {
         self.interval = max(interval, .zero)
     }
 
-    /// So many times a second, and `burst` times at once.
+    /// `perSecond` times a second, and `burst` times at once.
     package init(perSecond: Double, burst: Int) {
         self.init(burst: burst, interval: .seconds(1 / max(perSecond, 1e-6)))
     }
 
-    /// Does it once more, or says when it may be.
+    /// Counts it once more if it may be done now.
     ///
-    /// - Parameter spent: when all that was done is made up for; nil when nothing was.
-    /// - Returns: how long to wait, without anything having changed then; nil when it may be done, and counts.
+    /// - Parameter spent: when the full burst is available again; nil when nothing was done yet.
+    /// - Returns: nil when it may be done: `spent` has moved. Otherwise how long to wait: `spent` is as it was.
     package func take(_ spent: inout Instant?, at now: Instant) -> Interval? {
         if let wait = wait(spent, at: now) { return wait }
         spent = max(spent ?? now, now) + interval
@@ -34,8 +36,8 @@ package struct Pace: Sendable, Equatable {
     }
 }
 
-/// A pace for each of many, such as addresses. Who has done nothing for a while is forgotten, and of those who are
-/// remembered there are no more than so many: further ones share one pace among them.
+/// A pace for each of many keys, such as addresses. A key whose full burst is available again is forgotten. At most
+/// `limit` keys are remembered; all others share one pace.
 package struct Paces<Key: Hashable & Sendable>: Sendable {
     package let pace: Pace
     private let limit: Int
@@ -48,17 +50,17 @@ package struct Paces<Key: Hashable & Sendable>: Sendable {
         self.limit = max(limit, 1)
     }
 
-    /// How many are remembered.
+    /// How many keys are remembered.
     package var count: Int { spent.count }
 
-    /// As `Pace.take`, for one of them.
+    /// As `Pace.take`, for one key.
     package mutating func take(_ key: Key, at now: Instant) -> Interval? {
         if spent[key] == nil, spent.count >= limit { forgetQuiet(at: now) }
         guard spent[key] != nil || spent.count < limit else { return pace.take(&spentByOthers, at: now) }
         return pace.take(&spent[key], at: now)
     }
 
-    /// Looks through all of them: not with each request, for then a crowd would make every one of them dear.
+    /// Looks through all keys. Not at each request: with many keys, every request would be expensive.
     private mutating func forgetQuiet(at now: Instant) {
         if let sweptAt, now - sweptAt < max(pace.interval, .milliseconds(100)) { return }
         sweptAt = now

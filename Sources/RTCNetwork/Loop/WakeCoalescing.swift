@@ -12,9 +12,9 @@ struct WakeCoalescing {
     static let pause = Interval.microseconds(250)
     /// Reads that follow each other faster than this are a burst.
     private static let gap = Interval.microseconds(100)
-    /// After the first, so many of them make one.
+    /// A burst is this many such reads after the first.
     private static let threshold = 2
-    /// So many datagrams make a pause worth another one.
+    /// A pause that gathered at least this many datagrams is followed by another.
     private static let worthwhile = 4
 
     private var wantsPause = false

@@ -7,10 +7,11 @@ public import RTCWire
 ///
 /// Frames that are due while nothing can be sent, or while it is paused, are passed over: a call is live.
 public actor FilePlayer {
-    /// What is played, where it is now: for another player that is to go on from there.
+    /// What is played, at its present position: another player can go on from there.
     public private(set) var source: MediaSource
-    /// When the file's beginning is due, or was, by which its frames are: players of one file that share it are in
-    /// step. Nil before `begin` and `run`, and of a source that had ended by then: nothing is beside that.
+    /// When the beginning of the file is, or was, due. Each frame is due at its time in the file after this, so players
+    /// of one file with the same origin are in step. Nil before `begin` and `run`, and when the source had ended by
+    /// then.
     public private(set) var origin: ContinuousClock.Instant?
     private let sender: RTPSender
     private let layer: String?
@@ -37,11 +38,11 @@ public actor FilePlayer {
         self.transform = transform
     }
 
-    /// A player that comes so much too late was suspended with its machine: it goes on from where it is, instead of
-    /// sending all that it missed at once.
+    /// A player that is later than this was suspended with its machine. It goes on from where it is, and does not send
+    /// all missed frames at once.
     private static let suspension = Duration.seconds(1)
 
-    /// A source that has not begun looks so often whether its beginning has come nearer.
+    /// How often a player that has not begun looks whether the source was moved, so that its first frame is due sooner.
     private static let beginningStep = Duration.milliseconds(10)
 
     /// Sets `origin`, which `run` does otherwise.

@@ -5,7 +5,7 @@ internal import RTCEngine
 struct FrameBacklog {
     /// What an added frame has led to.
     struct Outcome: Equatable {
-        /// Frames that nobody will see.
+        /// How many frames were dropped, the added one perhaps among them.
         var dropped = 0
         /// Nothing can be taken until a key frame comes.
         var wantsKeyFrame = false

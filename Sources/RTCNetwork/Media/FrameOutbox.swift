@@ -1,8 +1,9 @@
 internal import RTCEngine
 internal import Synchronization
 
-/// Frames on their way from encoders' threads to the connection, in the order in which they were handed over. Who hands
-/// one over while the connection's thread sleeps sends it in its place; else they wait here, and nobody waits for it.
+/// Frames on their way from encoders' threads to the connection, in the order in which they were handed over. While the
+/// connection's thread sleeps, the thread that hands over a frame also sends it. Otherwise the frame waits here, and
+/// the thread that handed it over goes on.
 ///
 /// Guarded by its lock.
 final class FrameOutbox: LoopCall {
@@ -19,7 +20,7 @@ final class FrameOutbox: LoopCall {
         var bytes = 0
     }
 
-    /// What waits at most: a connection's thread that is this far behind will not catch up by being given more.
+    /// At most this many frames, and bytes, wait: a thread that is this far behind does not catch up with still more.
     static let frameLimit = 256
     static let byteLimit = 8 << 20
 
@@ -40,7 +41,7 @@ final class FrameOutbox: LoopCall {
         return isTaken
     }
 
-    /// Who has the turn of the connection's loop sends what has come.
+    /// Sends the frames that wait. Called by the thread that has the turn of the connection's loop.
     func run() {
         let (connection, entries) = state.withLock { state in
             defer {

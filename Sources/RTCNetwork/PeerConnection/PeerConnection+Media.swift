@@ -22,7 +22,7 @@ extension PeerConnection {
     }
 
     /// Adds a track to send (W3C: addTrack): on a transceiver with room for it, or on a new one that an offer of the
-    /// peer's may take over. For who answers and wants to send too.
+    /// peer's may take over. This is how the answering side sends as well.
     public func addTrack(_ kind: MediaKind, streams: [String] = []) throws(PeerConnectionError) -> RTPTransceiver {
         defer { flush() }
         let id = try refusing { () throws(PeerError) in try machine.addTrack(kind, streamIDs: streams) }
@@ -44,8 +44,8 @@ extension PeerConnection {
         }
     }
 
-    /// Ends a transceiver for good: its streams end now, its section with our next offer (W3C: stop), so who only ever
-    /// answers keeps the section, inactive. Doing it twice is fine.
+    /// Ends a transceiver for good (W3C: stop). Its streams end now; its media section ends with our next offer. A side
+    /// that never offers keeps the section, inactive. Stopping twice is harmless.
     public func stop(_ transceiver: RTPTransceiver) throws(PeerConnectionError) {
         try setDirection(.stopped, of: transceiver)
     }
@@ -164,7 +164,7 @@ extension PeerConnection {
         }
     }
 
-    /// Sends what encoders have handed over. What cannot be sent is passed over: nobody waits for the reason.
+    /// Sends what encoders have handed over. Errors are ignored: no caller waits for them.
     func send(_ entries: [FrameOutbox.Entry]) {
         let now = NetworkLoop.now
         for entry in entries {
@@ -202,8 +202,8 @@ extension PeerConnection {
         }
     }
 
-    /// Calls who takes packets, with the one in the datagram that the machine was given last, and before that with one
-    /// that it confirms.
+    /// Calls the packet handlers: first with a packet that waited until the machine confirmed it, then with the packet
+    /// in the datagram that the machine was given last.
     func handOutPacket(_ datagram: inout [UInt8]) {
         guard configuration.receives == .packets else { return }
         if let (packet, bytes) = machine.takeConfirmedPacket() {

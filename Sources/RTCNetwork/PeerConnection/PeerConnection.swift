@@ -33,12 +33,12 @@ public actor PeerConnection {
     /// What holds: as the connection was made, with what `setConfiguration` has changed since (W3C: getConfiguration).
     public internal(set) var configuration: PeerConnectionConfiguration
     nonisolated let eventBroadcast = EventBroadcast<PeerConnectionEvent>(backlog: 2_048)
-    /// Who comes late wants to know the last only.
+    /// A listener that comes late gets the latest value only.
     nonisolated let bitrateBroadcast = EventBroadcast<TargetBitrate>(backlog: 1)
 
     var machine: PeerMachine
     var receivers: [TransceiverID: RTPReceiver] = [:]
-    /// Those that are not closed.
+    /// The channels that are not closed.
     var channels: [DataChannelID: DataChannel] = [:]
     nonisolated let unreadData = UnreadData()
     /// Where `RTPSender.enqueue` puts frames.
@@ -49,7 +49,7 @@ public actor PeerConnection {
     var outbox: DataChannelOutbox?
     /// What was taken from there and has found no room yet, oldest first.
     var queuedData: [DataChannelOutbox.Entry] = []
-    /// Those into which messages have come since their readers were told.
+    /// Inboxes with new messages of which the readers have not been told yet.
     var filledInboxes: [DataChannelInbox] = []
     var gathering = Gathering.notStarted
     var sockets: [BoundSocket] = []

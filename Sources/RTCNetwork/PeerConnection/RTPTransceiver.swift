@@ -48,8 +48,8 @@ public struct RTPSender: Sendable {
     /// would refuse is passed over.
     ///
     /// - Parameter rid: the simulcast layer, where there are some.
-    /// - Returns: false when the frame was not taken, for the connection is gone or its thread is 256 frames or 8 MiB
-    ///   behind. A picture that is missing is one that its successors refer to: go on at a key frame then.
+    /// - Returns: false when the frame was not taken: the connection is gone, or its thread is 256 frames or 8 MiB
+    ///   behind. The next pictures refer to the missing one, so continue with a key frame.
     @discardableResult
     public func enqueue(_ frame: EncodedFrame, rid: String? = nil) -> Bool {
         guard let connection, !connection.isOver.load(ordering: .relaxed) else { return false }
@@ -124,7 +124,8 @@ public final class RTPReceiver: Sendable {
     /// frame, which the peer is asked for if none waits; what it missed counts as `framesDropped` in the statistics.
     public var frames: AsyncStream<EncodedFrame> { frameBroadcast.stream() }
 
-    /// As `frames`, for whoever knows of an end before the receiver's: a transceiver may go on with another track.
+    /// As `frames`, for a caller that may end the stream before the receiver ends: a transceiver may go on with another
+    /// track.
     ///
     /// - Parameter transform: what the listener gets of each frame, or nothing (W3C: RTCRtpScriptTransform).
     package func listen(
@@ -147,7 +148,7 @@ public final class RTPReceiver: Sendable {
     ///
     /// The handler is called on the connection's `loop`, between reading a datagram and the next one, and other
     /// connections wait for it too: it does what takes microseconds, does not block, and hands on the rest. The bytes
-    /// are lent for the call and are not copied; who wants to keep them copies them. In it the connection may be used
+    /// are only valid during the call; copy what you want to keep. In it the connection may be used
     /// by `assumeIsolated`, and closed; after that it is not called again.
     ///
     /// A handler that holds the connection strongly keeps it until it is closed, or until there is another handler.

@@ -67,8 +67,8 @@ final class HostResolver: Sendable {
         }
     }
 
-    /// The system has no thread: another one of ours will come to the questions, or nobody, and then they have no
-    /// answer.
+    /// The system could not start a thread. Another thread of ours takes the questions; if there is none, they are
+    /// answered with no addresses.
     private func failed() {
         let unanswered = state.withLock { state in
             state.threads -= 1

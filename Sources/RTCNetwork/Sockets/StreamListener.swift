@@ -7,8 +7,8 @@ package final class StreamListener {
     /// The address it is bound to; the port is never 0.
     package let address: TransportAddress
     private var isClosed = false
-    /// A descriptor that is given up for whoever connects when there is none left: one that is not accepted would wake
-    /// the loop again at once, for ever.
+    /// A spare descriptor. When the process has no other left, it is closed to accept, and then close, a connection:
+    /// one that is not accepted would wake the loop again and again.
     private var spare: Int32
 
     /// - Parameter backlog: how many connections wait to be accepted at most.
