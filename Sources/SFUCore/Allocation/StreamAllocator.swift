@@ -12,25 +12,25 @@ public import RTCEngine
 /// both sway by more than a few percent, and every change costs a key frame or a visible change of sharpness.
 public struct StreamAllocator: Sendable {
     public struct Configuration: Sendable, Hashable {
-        /// What of its cost a step has to fit with that a stream has.
+        /// A stream keeps its step while this fraction of the step's bitrate fits.
         public var keeping = 0.95
-        /// And one that it has not.
+        /// A stream rises to a step when this fraction of the step's bitrate fits.
         public var rising = 1.10
-        /// After going down.
+        /// For this long after a stream was lowered, it does not rise.
         public var rest = Interval.seconds(Int64(2))
 
         public init() {}
     }
 
-    /// What came of it.
+    /// The result of a division.
     public struct Allocation: Sendable, Hashable {
-        /// What each subscription is given, in the order in which they were named; nil: nothing. Of sound nothing is
-        /// said by the target: it is `LayerTarget.lowest`.
+        /// The layers that each subscription is given, in the order of the demands; nil for none. For audio it is
+        /// always `LayerTarget.lowest`, and means nothing.
         public var targets: [LayerTarget?]
-        /// All that is given together.
+        /// The sum of the bitrates of what is given.
         public var used: Bitrate
-        /// What the path would have to carry for the next step of the one who comes next; nil when everybody has all
-        /// they could use. To probe for more than this makes no sense, and for less neither.
+        /// The bitrate that the path would have to carry for the next rise of a stream; nil when all streams have their
+        /// highest step. A probe for less would allow no rise, and a probe for more is not needed for one.
         public var nextStep: Bitrate?
     }
 
@@ -47,7 +47,7 @@ public struct StreamAllocator: Sendable {
 
     /// Divides anew.
     ///
-    /// - Parameter demands: with an identifier each, under which is remembered what it was given last.
+    /// - Parameter demands: each with an identifier, under which its last target is remembered.
     public mutating func divide(
         _ available: Bitrate, among demands: [(id: UInt64, demand: StreamDemand)], at now: Instant
     ) -> Allocation {
@@ -112,8 +112,9 @@ private struct Division {
         case .audio(let bitrate): left -= bitrate.value
         case .video(let list): steps = list
         }
-        // What it had may not be offered any more: then it has the next step of its spatial layer, for to leave that is
-        // seen and costs a key frame; or what is nearest below; or the lowest one there is, that took its place.
+        // The last target may not be among the steps any more. Then it counts as the next step of the same spatial
+        // layer, for leaving that layer is visible and costs a key frame; else as the nearest step below; else as the
+        // lowest.
         let place =
             before.flatMap { target in
                 steps.firstIndex { $0.target.spatial == target.spatial && $0.target >= target }
@@ -122,7 +123,7 @@ private struct Division {
         entries.append(Entry(demand: demand, steps: steps, before: place, isResting: isResting))
     }
 
-    /// The most important first, then as they are ranked, then the largest, then in the order in which they came.
+    /// Sorted by importance, then by rank, then by size, the largest first, then by the order of the demands.
     private var order: [Int] {
         entries.indices.filter { !entries[$0].steps.isEmpty }.sorted { first, second in
             let (a, b) = (entries[first].demand, entries[second].demand)

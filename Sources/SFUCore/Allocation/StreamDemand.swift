@@ -13,32 +13,34 @@ public struct LayerStep: Sendable, Hashable {
 
 /// What one subscription could use of a subscriber's bitrate.
 public struct StreamDemand: Sendable, Hashable {
-    /// Who comes before whom, once everybody has the lowest layer.
+    /// Once every stream has its lowest step, streams of a higher class rise first.
     public enum Importance: UInt8, Sendable, Hashable, Comparable, CaseIterable {
+        /// Any other picture.
         case ordinary
-        /// Somebody who speaks.
+        /// A picture of a participant that speaks.
         case speaker
-        /// Text that nobody can read is of no use.
+        /// A shared screen, which often shows text: that is only legible at a high resolution.
         case screenShare
 
         public static func < (lhs: Self, rhs: Self) -> Bool { lhs.rawValue < rhs.rawValue }
     }
 
     public enum Media: Sendable, Hashable {
-        /// Its bitrate is set aside before any picture has any.
+        /// Audio of this bitrate, which is set aside before any video is given some.
         case audio(Bitrate)
-        /// What it could be given, each step more than the one before; those beyond what it is shown at left out. Empty
-        /// when nothing is wanted or sent.
+        /// Video with these steps, in rising order of bitrate, without those beyond the size at which it is shown.
+        /// Empty when nothing is wanted or sent.
         case video(steps: [LayerStep])
     }
 
     public var media: Media
     public var importance: Importance
-    /// As `SubscriberHints.priority`: of equally important ones.
+    /// The order among streams of equal importance, as `SubscriberHints.priority` has it.
     public var priority: Int
-    /// Pixels that it is shown at, as far as the subscriber told: of those the larger comes first.
+    /// How many pixels it is shown at, as far as the subscriber has said. Of streams with equal rank the larger is
+    /// first.
     public var pixels: Int
-    /// It may be given nothing. Otherwise it has its lowest step, whether that fits or not.
+    /// The stream may be paused. Otherwise it has at least its lowest step, whether that fits or not.
     public var mayPause: Bool
 
     public init(
@@ -51,7 +53,7 @@ public struct StreamDemand: Sendable, Hashable {
         self.mayPause = mayPause
     }
 
-    /// Its place among those of equal importance, the lowest first: who has none comes last.
+    /// The place among streams of equal importance, the lowest first. A stream without a priority comes last.
     var rank: Int { priority > 0 ? priority : .max }
 }
 
@@ -140,12 +142,12 @@ public struct SubscriberHints: Sendable, Hashable {
 
 extension LayerBitrates {
     /// The steps of a publication for `StreamDemand`: every live spatial layer with each of its temporal layers up to a
-    /// limit. Left out are those of which nobody knows yet what they cost; those that cost no more than the one before;
-    /// of simulcast, where a larger picture is a stream of its own and may cost less than a smaller one, those that
-    /// cost no less than a larger one.
+    /// limit. Left out are layers whose bitrate is not known yet, and steps that cost no more than the one before. Of
+    /// simulcast, where a larger picture is a stream of its own and may cost less than a smaller one, steps that cost
+    /// no less than a larger picture are left out as well.
     ///
-    /// - Parameter prefersMotion: a larger picture is not worth fewer than half of the pictures: then its lowest
-    ///   temporal layers are no steps of their own, where there are smaller pictures to be had.
+    /// - Parameter prefersMotion: a larger picture is not worth it at less than half of the frame rate. Its lowest
+    ///   temporal layers are then no steps of their own, if there are smaller pictures.
     public func steps(
         _ arrangement: LayerArrangement, limit: LayerTarget, prefersMotion: Bool = false, at now: Instant
     ) -> [LayerStep] {

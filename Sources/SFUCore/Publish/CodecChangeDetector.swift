@@ -8,23 +8,25 @@ public import RTCWire
 /// Subscribers have agreed on one codec, so a change costs a negotiation with each. Packets that were under way when
 /// the encoder changed, and layers in codecs of their own, are no change.
 public struct CodecChangeDetector: Sendable {
-    /// So long no packet of the codec before comes. Of a picture's layers each sends more often.
+    /// The encoder has changed when no packet of the former codec came for this long. Every layer of a picture sends
+    /// more often.
     static let quiet = Interval.milliseconds(200)
+    /// And when at least this many packets of the other codec have come.
     static let packets = 5
 
     private var other: (format: PayloadFormat, since: Instant, packets: Int)?
 
     public init() {}
 
-    /// A packet of the codec that is passed on.
+    /// A packet of the codec that is forwarded has come.
     @inline(__always) public mutating func receivedUsual() {
         if other != nil { other = nil }
     }
 
-    /// A packet of another one.
+    /// A packet of another codec has come.
     ///
-    /// - Returns: whether this is what the publisher sends now. It is said once, and again after as many packets, for
-    ///   who hears of it may have to wait.
+    /// - Returns: true when the publisher has changed to this codec. It is reported once, and again after every
+    ///   `packets` packets, because the owner may not be able to act on it at once.
     public mutating func received(_ format: PayloadFormat, at now: Instant) -> Bool {
         guard let before = other, before.format == format else {
             other = (format, now, 1)

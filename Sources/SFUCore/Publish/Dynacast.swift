@@ -1,13 +1,15 @@
 public import RTCEngine
 
-/// Finds out up to which quality anybody wants a track, so that its publisher stops making what nobody watches
-/// (LiveKit's dynacast).
+/// Determines the highest quality of a track that any subscriber wants, so that the publisher does not encode layers
+/// that are not used (LiveKit's dynacast).
 ///
-/// More is told at once, for somebody waits for it. Less is told after a delay: who scrolls past a picture, or whose
-/// estimate dips, will want it again soon, and a layer that begins anew costs a key frame.
+/// A higher quality is reported at once, because a subscriber waits for it. A lower one is reported after `delay`: a
+/// subscriber that scrolls past a picture, or whose estimate dips, will want it again soon, and a layer that starts
+/// again costs a key frame.
 public struct Dynacast: Sendable {
+    /// How long a lower quality has to be enough before the publisher is told.
     public static let delay = Interval.seconds(Int64(5))
-    /// So long the first subscriber of a new track is waited for.
+    /// How long a new track waits for its first subscriber before the publisher is told that nothing is wanted.
     public static let firstDelay = Interval.seconds(Int64(10))
 
     private enum State: Sendable {
@@ -24,7 +26,8 @@ public struct Dynacast: Sendable {
 
     /// - Parameters:
     ///   - told: what the publisher sends before it is told anything.
-    ///   - published: when the track was published: nobody wants it yet, and perhaps nobody will.
+    ///   - published: when the track was published. Without a subscriber it is switched off after `firstDelay`; with
+    ///     nil it is not.
     public init(told: VideoQuality = .high, published: Instant? = nil) {
         self.told = told
         if let published { state = .falling(at: published + Self.firstDelay) }
@@ -39,7 +42,7 @@ public struct Dynacast: Sendable {
     ///
     /// - Parameters:
     ///   - old: nil for a new subscriber.
-    ///   - new: nil when it leaves; `off` while it looks away.
+    ///   - new: nil when the subscriber leaves; `off` while it does not show the track.
     /// - Returns: what the publisher is to be told now; nil when that is nothing.
     public mutating func changed(from old: VideoQuality?, to new: VideoQuality?, at now: Instant) -> VideoQuality? {
         if let old { counts[Int(old.rawValue)] = max(counts[Int(old.rawValue)] - 1, 0) }

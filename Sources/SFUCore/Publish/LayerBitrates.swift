@@ -12,13 +12,13 @@ public struct LayerBitrates: Sendable {
     /// The window slides by this much.
     static let step = Interval.milliseconds(100)
     static let steps = 10
-    /// So many windows, one behind the other, are remembered.
+    /// How many consecutive windows are remembered.
     private static let windows = 3
     private static let rows = steps * windows
-    /// A layer that is silent for so long while others go on has been stopped by its sender.
+    /// A layer without packets for this long, while others have some, counts as stopped by its publisher.
     ///
-    /// Longer than a picture of the slowest layer takes (a screen's lowest layer may have one a second), and short
-    /// enough that who looked at it is not left with a still picture.
+    /// Longer than between two pictures of the slowest layer (a screen's lowest layer may have one a second), and short
+    /// enough that its subscribers do not see a still picture for long.
     public static let patience = Interval.milliseconds(1_500)
 
     /// Bytes of each cell in each step.
@@ -37,8 +37,8 @@ public struct LayerBitrates: Sendable {
     private var lastPacket: Instant?
     /// It begins in the midst of a publication.
     private var isResumed = false
-    /// The layers that are being sent, a bit each, but for those that are starved beside others. Silence of all of them
-    /// is no sign: a still screen sends nothing, and so does a publisher whose path is broken.
+    /// The layers that are being sent, a bit each, without starved ones. If all layers are silent they stay in it: a
+    /// still screen sends nothing, and neither does a publisher whose path is broken.
     ///
     /// Every subscriber asks for it with every packet.
     public private(set) var live: UInt8 = 0
@@ -140,9 +140,9 @@ public struct LayerBitrates: Sendable {
         return Bitrate(bytes: sum, in: length)
     }
 
-    /// What it takes to be sent a layer: the middle one of the last three seconds, so that a key frame, which whoever
-    /// is switched to a layer needs, is not taken for what the layer always costs. Of a younger layer, which has begun
-    /// with one, the least.
+    /// The bitrate of a layer: the median of the last three seconds, so that a second with a key frame, which a
+    /// subscriber needs when it switches to the layer, does not count. For a younger layer, which has begun with a key
+    /// frame, the smallest of its seconds.
     public func cost(
         spatial: Int, temporal: Int = Self.maximumTemporalLayers - 1, at now: Instant
     ) -> Bitrate {
@@ -160,7 +160,7 @@ public struct LayerBitrates: Sendable {
         return Bitrate(bytes: now - began >= length * 3 ? max(low, min(high, sums.2)) : low, in: length)
     }
 
-    /// Of a stream whose spatial layers need each other: what this one and those below it cost.
+    /// For a stream whose spatial layers need each other: the bitrate of this layer and those below it.
     public func cumulativeCost(
         spatial: Int, temporal: Int = Self.maximumTemporalLayers - 1, at now: Instant
     ) -> Bitrate {
@@ -171,8 +171,8 @@ public struct LayerBitrates: Sendable {
         return sum
     }
 
-    /// Whether enough has come of a layer to know what it costs. One that is switched on while others go on begins with
-    /// next to nothing, or with a key frame; and so do all after a pause.
+    /// Whether the bitrate of a layer is known. A layer that starts while others go on begins with next to nothing, or
+    /// with a key frame, so its first second says little; the same holds for all layers after a pause.
     public func isMeasured(spatial: Int, at now: Instant) -> Bool {
         guard heard.indices.contains(spatial), let began = began[spatial], let beginning else { return false }
         return now - began >= Self.step * Int64(Self.steps)
@@ -192,7 +192,8 @@ public struct LayerBitrates: Sendable {
         return 0
     }
 
-    /// The publisher says that it stopped a layer, or was told to: nobody has to wait to find out.
+    /// The publisher has said that it stopped a layer, or was told to: the layer is no longer live, without waiting for
+    /// `patience`.
     public mutating func stopped(spatial: Int) {
         guard heard.indices.contains(spatial) else { return }
         heard[spatial] = nil

@@ -1,21 +1,23 @@
 public import RTCEngine
 public import RTCWire
 
-/// How a publisher's wall clock lies beside ours, by when its sender reports come.
+/// The offset between a publisher's wall clock and ours, estimated from its sender reports (RTCP SR) and their arrival.
 ///
-/// All its tracks are told to subscribers by the same offset: sound and pictures of one person stay together, whatever
-/// their ways here differ by. A report is late by what its path takes, so the one that took least says most.
+/// All tracks of a publisher are reported to subscribers with the same offset, so that sound and pictures stay in step
+/// even if they came by different paths. A report arrives late by the delay of its path: the smallest offset is the
+/// best.
 public struct PublisherClock: Sendable, Hashable {
-    /// Reports of so long are remembered, and once more as long: clocks drift, by some milliseconds a minute.
+    /// The smallest offset is taken of this stretch of time and the one before. Not of all time: clocks drift by some
+    /// milliseconds a minute.
     private static let memory = Interval.seconds(Int64(30))
-    /// No path takes this much more than at its best for long.
+    /// A report that is later than this beside the best one is not believed at first.
     private static let longestDelay = Interval.seconds(Int64(2))
-    /// What holds longer is no delay: the clock was set back.
+    /// When reports have been that late for so long, it is no delay: the publisher's clock was set back.
     private static let longestStall = Interval.seconds(Int64(5))
 
-    /// What is to be added to the publisher's nanoseconds, the least of this stretch and of the one before.
+    /// To be added to the publisher's nanoseconds: the smallest of this stretch and of the one before.
     private var offset: Int64?
-    /// The least since the stretch began.
+    /// The smallest since this stretch began.
     private var recent = Int64.max
     private var began = Instant.zero
     /// Since when reports come too late; nil when they do not.
@@ -51,8 +53,8 @@ public struct PublisherClock: Sendable, Hashable {
         lateSince = nil
     }
 
-    /// When it was here what a report says; nil before one, and for one that is of another clock than the others, or of
-    /// before it was set: what is told is never far from when it came.
+    /// The moment by our clock that a report's NTP timestamp names. Nil before the first report; nil also for a report
+    /// from another clock, or from before the clock was set: the moment is never far from the report's arrival.
     public func moment(of report: SenderClock) -> Instant? {
         guard let offset else { return nil }
         let moment = Instant(nanoseconds: Self.nanoseconds(report.ntp) &+ offset)

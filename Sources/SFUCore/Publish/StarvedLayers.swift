@@ -6,13 +6,14 @@ import RTCEngine
 /// A key frame alone does not end it. A browser that is asked for one of the layer below makes one of each, the largest
 /// first, and that takes what there was to spend on the next seconds.
 struct StarvedLayers: Sendable {
-    /// One layer is compared with a lower one of which at least so many pictures have come in the last second.
+    /// A layer is compared with a lower one that had at least this many pictures in the last second.
     private static let enoughPictures = 8
-    /// With fewer pictures than one in so many of the lower layer's, a layer is starved.
+    /// A layer with less than one picture for this many of the lower layer is starved.
     private static let starving = 8
-    /// And with one in so many it is not any more: to go back and forth costs a key frame each time.
+    /// A starved layer with one picture for this many of the lower layer is no longer starved. The two thresholds
+    /// differ because each change costs a key frame.
     private static let fed = 2
-    /// After nothing has come of any layer for so long, counts say nothing until a second has passed.
+    /// After no picture of any layer came for this long, the counts are not used until a second has passed.
     private static let lull = Interval.milliseconds(500)
     private static let layers = LayerBitrates.maximumSpatialLayers
     private static let step = LayerBitrates.step
@@ -27,8 +28,8 @@ struct StarvedLayers: Sendable {
     private var current: Int64 = 0
     /// When the last picture came, of any layer.
     private var last: Instant?
-    /// When the first picture came of each since the last lull, or since the publisher was told what is wanted: what
-    /// was missing before then is held against nobody.
+    /// For each layer, when its first picture came since the last lull, or since the publisher was told what is wanted.
+    /// Pictures that were missing before do not count.
     private var since: [Instant?] = Array(repeating: nil, count: Self.layers)
 
     /// The last packet of a picture has come. To be told after `advance`.

@@ -1,13 +1,13 @@
 public import RTCEngine
 public import RTCWire
 
-/// Where a connection is to be found, for who passes datagrams on to it.
+/// At which address a peer is reached, for the owner of the sockets, which hands datagrams to it.
 public enum PeerWhereabouts: Sendable, Equatable {
-    /// It has ended, by its peer's goodbye or ours: nothing that comes is its any more.
+    /// The connection has ended, by the peer's goodbye or ours: no datagram belongs to it any more.
     case over
-    /// It has no path yet.
+    /// The connection has no path yet.
     case unknown
-    /// The address of the path that it uses, and when it was last heard there: by a check, or by media that nobody else
-    /// can have protected.
+    /// The peer's address on the path in use, and when the peer was last heard there: by an ICE check, or by SRTP
+    /// packets that only this peer can have protected.
     case heard(at: TransportAddress, Instant)
 }

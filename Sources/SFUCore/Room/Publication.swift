@@ -20,11 +20,11 @@ public struct PublicationDescription: Sendable {
     /// 0 when the publisher has not said.
     public var framesPerSecond: Int
     public var isScreenShare: Bool
-    /// Of sound: whoever is heard in it speaks. What a shared screen plays makes nobody an active speaker.
+    /// Of audio: its level counts for the active speakers. False for the audio of a shared screen.
     public var isSpeech = true
     /// How long subscribers are asked to hold pictures back, whatever the publisher asks for; nil leaves it to that.
     public var playoutDelay: PlayoutDelayLimits?
-    /// Sealed from end to end: nobody could open what the server puts in.
+    /// Encrypted end to end: subscribers could not decrypt frames that the server makes.
     public var isSealed = false
 
     public init(
@@ -61,7 +61,7 @@ public struct PublicationDescription: Sendable {
         }
     }
 
-    /// Of pictures whose size nobody has told: those who want a smaller one are to get it all the same.
+    /// Assumed where the publisher has announced no size, so that subscribers that want a smaller picture get it.
     private static let usualSize = SubscriberHints.Size(width: 1_280, height: 720, quality: .high)
 
     /// What subscribers are offered, the best first.

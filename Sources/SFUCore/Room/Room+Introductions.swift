@@ -1,18 +1,18 @@
 import RTCEngine
 import RTCWire
 
-/// Pion tells of a track when its first packet comes, and with it LiveKit's Go SDK: one that is muted when somebody
-/// comes would not be there for them until it is heard. They get some packets of padding, as from LiveKit's server.
+/// Pion, and so LiveKit's Go SDK, reports a track when its first packet comes. A subscriber that joins while a track is
+/// muted would not hear of the track until it is unmuted. So it gets some packets of padding, as from LiveKit's server.
 extension Room {
-    /// Packets that some subscriber is to get of a track of which nothing comes.
+    /// Padding packets that one subscriber is to get of a muted track.
     struct Introduction {
         let subscription: Subscription
         var due: Instant
-        /// Until then there may be a way to the subscriber.
+        /// Given up at this time, if there is no path to the subscriber until then.
         let until: Instant
     }
 
-    /// To one subscriber of one track, for one may be lost.
+    /// How many a subscriber gets of a track: any of them may be lost.
     static let introductionPackets = 5
     private static let introductionInterval = Interval.milliseconds(100)
     private static let introductionPatience = Interval.seconds(Int64(30))

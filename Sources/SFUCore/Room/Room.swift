@@ -2,7 +2,7 @@ public import RTCEngine
 import RTCWire
 
 /// The media of one room: who publishes, who is subscribed to what, and the packets between them. Without sockets,
-/// clock or signaling; whoever owns it keeps it on one thread.
+/// clock or signaling; its owner keeps it on one thread.
 ///
 /// Its peers are `PeerMachine`s that pass packets on (`MediaUnit.packets`). Datagrams go in by `receive`; when those
 /// that were read together are in, the owner calls `forwardReceived` and `drainTransmits` and drains `pollEvent`, and
@@ -24,8 +24,8 @@ public final class Room {
     private var firstEvent = 0
 
     var speakers = ActiveSpeakers()
-    /// By index in `speakers`; one that is gone stays until its index is used again, for it is told that it fell
-    /// silent.
+    /// By index in `speakers`. A publication that has ended stays until its index is used again: that it fell silent is
+    /// still to be reported.
     private var speaking: [Int: PublicationID] = [:]
     private var changes: [ActiveSpeakers.Change] = []
     private var nextAllocation: Instant?
@@ -39,14 +39,15 @@ public final class Room {
     var silenced: [Publication] = []
     var introductions: [Introduction] = []
 
-    /// Bitrates are measured again, and divided, so often.
+    /// How often bitrates are measured and divided among the subscriptions.
     static let allocationInterval = Interval.milliseconds(500)
-    /// And so long after the last time when something has changed that a client can change as often as it likes.
+    /// At the earliest this long after the last division they are divided again because of a change that clients can
+    /// cause as often as they like.
     static let earlyAllocationInterval = Interval.milliseconds(100)
-    /// What a client says or reports more often than this is divided with the next time for all.
+    /// A subscriber whose client causes changes more often than this waits for the next division for all.
     private static let shortestDivisionInterval = Interval.milliseconds(10)
 
-    /// - Parameter random: for the numbers that streams begin with.
+    /// - Parameter random: makes the sequence numbers that streams begin with.
     public init(random: EngineRandom) { self.random = random }
 
     private func makeID() -> UInt32 {
@@ -71,10 +72,11 @@ public final class Room {
     /// - Parameters:
     ///   - machine: with `MediaUnit.packets`.
     ///   - mayPause: pictures may be paused where the path does not carry even their lowest layer.
-    ///   - reusesTransceivers: one whose subscription is over carries the next one, if the peer has not offered it.
-    ///   - needsDescriptors: the peer puts spatial layers of AV1 together by dependency descriptors alone, as browsers
-    ///     do, and gets the lowest one where it has not agreed on those.
-    ///   - needsPackets: the peer takes a track for there when packets of it come, as Pion does.
+    ///   - reusesTransceivers: a transceiver whose subscription has ended carries a later one, unless the peer has
+    ///     offered that transceiver.
+    ///   - needsDescriptors: the peer needs dependency descriptors to put spatial layers of AV1 together, as browsers
+    ///     do. It gets the lowest layer only where it has not negotiated them.
+    ///   - needsPackets: the peer reports a track when the first packet comes, as Pion does.
     public func add(
         _ machine: consuming PeerMachine, mayPause: Bool = false, reusesTransceivers: Bool = true,
         needsDescriptors: Bool = false, needsPackets: Bool = false
@@ -88,7 +90,10 @@ public final class Room {
         return id
     }
 
-    /// Does something with a connection: descriptions, candidates, data channels. It must not come back to the room.
+    /// Calls `body` with a peer's machine, for descriptions, candidates and data channels. `body` must not call the
+    /// room.
+    ///
+    /// - Returns: nil when there is no such peer.
     public func withMachine<Value, Failure: Error>(
         of id: RoomPeerID, _ body: (inout PeerMachine) throws(Failure) -> Value
     ) throws(Failure) -> Value? {
@@ -102,7 +107,7 @@ public final class Room {
         for peer in peers.values { peer.machine.askOnce(until: end) }
     }
 
-    /// Ends a connection, its publications and its subscriptions. What it has to say last is still to be polled.
+    /// Ends a connection, its publications and its subscriptions. Its last packets and events are still to be polled.
     public func remove(_ id: RoomPeerID, at now: Instant) {
         guard let peer = peers[id] else { return }
         for entry in peer.published { end(entry.publication, at: now) }
@@ -115,21 +120,21 @@ public final class Room {
 
     public var isEmpty: Bool { peers.isEmpty }
 
-    /// Where a connection is to be found.
+    /// At which address a peer is reached, for the owner of the sockets.
     public func whereabouts(of id: RoomPeerID) -> PeerWhereabouts {
         guard let peer = peers[id], peer.machine.connectionState != .closed else { return .over }
         guard let pair = peer.machine.selectedPair, let heardAt = peer.machine.heardAt else { return .unknown }
         return .heard(at: pair.remote, heardAt)
     }
 
-    /// Nothing is kept of anybody, for tests.
+    /// The room has no peers, and has kept nothing of former ones; for tests.
     var holdsNothing: Bool {
         peers.isEmpty && publications.isEmpty && touched.isEmpty && introductions.isEmpty
     }
 
     // MARK: Publications
 
-    /// What comes on a transceiver is a track that others can be subscribed to.
+    /// Publishes the track that a peer sends on a transceiver: other peers can be subscribed to it.
     public func publish(
         on transceiver: TransceiverID, of id: RoomPeerID, _ description: PublicationDescription, at now: Instant
     ) throws(RoomError) -> PublicationID {
@@ -200,8 +205,8 @@ public final class Room {
         endSilence(of: publication)
     }
 
-    /// The server passes nothing of a publication on, or does again: pictures from their next key frame. What others
-    /// have of it is divided a little later, for all changes of the meantime at once.
+    /// Stops forwarding a publication, or forwards it again: video from its next key frame. The subscribers' bitrates
+    /// are divided anew a little later, once for all changes until then.
     public func setMuted(_ isMuted: Bool, _ id: PublicationID, at now: Instant) throws(RoomError) {
         let publication = try publication(id)
         guard publication.isMuted != isMuted else { return }
@@ -223,17 +228,19 @@ public final class Room {
 
     // MARK: Subscriptions
 
-    /// Sends a publication to a peer, on a transceiver of the room's of which the peer is to be told
-    /// (`PeerEvent.negotiationNeeded`), or on one that the peer has offered to receive on.
+    /// Forwards a publication to a peer: on a transceiver that the peer has offered to receive on, or on one of ours,
+    /// which has to be negotiated (`PeerEvent.negotiationNeeded`).
     ///
     /// - Parameters:
-    ///   - streamID: what the peer sees as the track's media stream, and `trackID` as its name.
-    ///   - existing: the transceiver that the peer offered to receive on; nil for one of an ended subscription, or a
-    ///     new one.
-    ///   - isContinued: the stream on it goes on under the same source, of which the peer is told nothing.
-    ///   - original: the publication that is the same track to the peer, in another codec; nil for none.
-    ///   - hints: how it shows the publication, as far as that is known.
-    /// - Returns: the transceiver.
+    ///   - streamID: the id of the track's media stream in our description (the first part of `a=msid`).
+    ///   - trackID: the id of the track in our description (the second part of `a=msid`).
+    ///   - existing: the transceiver that the peer offered to receive on. With nil, that of an ended subscription, or a
+    ///     new one, is used.
+    ///   - isContinued: the stream on the transceiver goes on under the same SSRC, without the peer being told.
+    ///   - original: a publication of the same track in another codec, which this one replaces for the peer; nil for
+    ///     none.
+    ///   - hints: how the subscriber shows the publication, as far as that is known.
+    /// - Returns: the transceiver on which the publication is forwarded.
     @discardableResult
     public func subscribe(
         _ id: RoomPeerID, to publicationID: PublicationID, streamID: String, trackID: String? = nil,

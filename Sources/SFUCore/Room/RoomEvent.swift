@@ -11,24 +11,25 @@ public struct PublicationID: Sendable, Hashable {
     public let rawValue: UInt32
 }
 
-/// What a `Room` has to tell whoever speaks with its participants, oldest first.
+/// What a `Room` reports to its owner, which does the signaling; oldest first.
 public enum RoomEvent: Sendable {
-    /// What a connection has to tell, but for what the room deals with itself.
+    /// An event of a peer connection. Those that the room deals with itself are left out.
     case peer(RoomPeerID, PeerEvent)
-    /// Those who began, changed or ceased to speak, loudest first.
+    /// The speakers that began, changed their level or fell silent, loudest first.
     case speakersChanged([Speaker])
-    /// A subscriber's path carries the stream again, or no longer.
+    /// A stream was paused (true), for the subscriber's path does not carry it, or goes on (false).
     case streamPaused(PublicationID, subscriber: RoomPeerID, isPaused: Bool)
     /// The highest quality that any subscriber wants of a publication: its publisher need not send more.
     case qualityWanted(PublicationID, VideoQuality)
     /// The first packet of a publication has come.
     case mediaBegan(PublicationID)
-    /// A publisher sends another of the codecs that were agreed, of which nothing is passed on until it is republished
-    /// (`Room.republish`). Told again as long as it goes on.
+    /// A publisher has changed to another of the negotiated codecs. Nothing is forwarded until the owner calls
+    /// `Room.republish`. Reported again and again until then.
     case codecChanged(PublicationID, PayloadFormat)
 
-    /// One who speaks.
+    /// How loud a publication is.
     public struct Speaker: Sendable, Hashable {
+        /// The publication whose sound it is.
         public var publication: PublicationID
         /// From 0 to 1, in eighths; 0 when it has become silent.
         public var level: Double
@@ -37,12 +38,16 @@ public enum RoomEvent: Sendable {
 
 /// Why a room refuses something. Nothing has changed then.
 public enum RoomError: Error, Sendable, Equatable {
+    /// There is no peer with this id, or no longer.
     case unknownPeer
+    /// There is no publication with this id, or no longer.
     case unknownPublication
     /// The transceiver has no part in the connection, carries a publication already, or is of the other kind.
     case unusableTransceiver
-    /// The peer is subscribed already, or it is its own publication.
+    /// The peer is subscribed to the publication already, or is its publisher.
     case alreadySubscribed
+    /// The peer is not subscribed to the publication.
     case notSubscribed
+    /// The peer's machine refused it.
     case peer(PeerError)
 }
