@@ -103,7 +103,7 @@ class Checker:
 
 @pytest.mark.parametrize(
     ("path", "description", "target"), [("/rtc", "offer", "SUBSCRIBER"), ("/rtc/v1", "answer", "PUBLISHER")])
-def test_the_connection_check_sees_datagrams_and_streams(sfu, room, new_page, path, description, target):
+def test_the_connection_check_sees_datagrams_and_tcp(sfu, room, new_page, path, description, target):
     page = new_page()
     page.goto(f"http://127.0.0.1:{sfu.page}/js/packets.js")
     checker = Checker(page, sfu, room, path)

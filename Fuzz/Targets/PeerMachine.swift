@@ -428,8 +428,8 @@ private struct FuzzedCall: ~Copyable {
         switch how % 6 {
         case 0: ours.interfacesChanged(lost: [Self.ourAddress], found: [other], at: now)
         case 1: ours.interfacesChanged(lost: [other], found: [Self.ourAddress], at: now)
-        case 2: ours.addStreamHost(other, how & 8 != 0 ? .passive : .active, at: now)
-        case 3: ours.streamClosed(from: other, to: Self.theirAddress, at: now)
+        case 2: ours.addTCPHost(other, how & 8 != 0 ? .passive : .active, at: now)
+        case 3: ours.tcpConnectionClosed(from: other, to: Self.theirAddress, at: now)
         case 4:
             let server = TransportAddress(.v4(0xcb00_7109), port: 3_478)
             ours.setServers(stun: [server], turn: [], areAll: how & 8 != 0, at: now)

@@ -270,7 +270,7 @@ extension MediaWorkerConfiguration {
     func worker(_ index: Int) -> MediaWorkerConfiguration {
         var configuration = self
         if port > 0 { configuration.port = port + UInt16(index) }
-        if let streamPort, streamPort > 0 { configuration.streamPort = streamPort + UInt16(index) }
+        if let tcpPort, tcpPort > 0 { configuration.tcpPort = tcpPort + UInt16(index) }
         return configuration
     }
 }

@@ -15,7 +15,7 @@ import Testing
         var media = MediaWorkerConfiguration(
             addresses: [.init(local: .v4(0x7f00_0001))], security: try OpenSSLSecurity())
         media.port = 0
-        media.streamPort = 0
+        media.tcpPort = 0
         var configuration = LiveKitServerConfiguration(keys: APIKeys(key), signingKey: key, media: media)
         configuration.recordings = RecordingConfiguration(folder: NSTemporaryDirectory())
         return LiveKitServer(configuration)

@@ -96,18 +96,18 @@ import Testing
     @Test(arguments: [[0, 3, 22, 254, 253], [0x47, 0x45, 0x54, 0x20]] as [[UInt8]])
     func `whoever begins a TCP connection with anything but a check is sent away`(bytes: [UInt8]) async throws {
         try await TestServer.run { server in
-            let port = try #require(server.media.first?.streamPort)
+            let port = try #require(server.media.first?.tcpPort)
             let socket = try await RawSocket(port: Int(port))
             // A length, and what it announces.
             socket.send(bytes + [UInt8](repeating: 1, count: 70_000))
             #expect(await socket.readToEnd().isEmpty)
-            try await until("there are 0 connections") { server.livekit.statistics.streams == 0 }
+            try await until("there are 0 connections") { server.livekit.statistics.tcpConnections == 0 }
         }
     }
 
     @Test func `whoever connects and says nothing is sent away after a while`() async throws {
         try await TestServer.run({ $0.media.patience = .milliseconds(100) }) { server in
-            let port = try #require(server.media.first?.streamPort)
+            let port = try #require(server.media.first?.tcpPort)
             let socket = try await RawSocket(port: Int(port))
             #expect(await socket.readToEnd().isEmpty)
         }
@@ -115,21 +115,21 @@ import Testing
 
     @Test func `one address has so many TCP connections without a credential and no more`() async throws {
         try await TestServer.run({ $0.media.maximumStrangersPerAddress = 2 }) { server in
-            let port = try #require(server.media.first?.streamPort)
+            let port = try #require(server.media.first?.tcpPort)
             let sockets = [try await RawSocket(port: Int(port)), try await RawSocket(port: Int(port))]
-            try await until("there are 2 connections") { server.livekit.statistics.streams == 2 }
+            try await until("there are 2 connections") { server.livekit.statistics.tcpConnections == 2 }
             let third = try await RawSocket(port: Int(port))
             #expect(await third.readToEnd().isEmpty)
-            #expect(server.livekit.statistics.streams == 2)
-            try await until("a connection is refused") { server.livekit.statistics.streamsRefused == 1 }
+            #expect(server.livekit.statistics.tcpConnections == 2)
+            try await until("a connection is refused") { server.livekit.statistics.tcpConnectionsRefused == 1 }
             for socket in sockets { socket.close() }
-            try await until("there are 0 connections") { server.livekit.statistics.streams == 0 }
+            try await until("there are 0 connections") { server.livekit.statistics.tcpConnections == 0 }
         }
     }
 
     @Test func `who has shown a credential takes no stranger's place, and leaves none`() async throws {
         try await TestServer.run({ $0.media.maximumStrangersPerAddress = 1 }) { server in
-            let port = Int(try #require(server.media.first?.streamPort))
+            let port = Int(try #require(server.media.first?.tcpPort))
             let check = try await Self.check(of: server)
             var members: [RawSocket] = []
             for number in 1...3 {
@@ -140,26 +140,26 @@ import Testing
                 let answer = await answers.next() ?? []
                 #expect(STUNMessage.isBindingSuccess(Array(answer.dropFirst(2))))
                 members.append(member)
-                try await until("there are \(number) connections") { server.livekit.statistics.streams == number }
+                try await until("there are \(number) connections") { server.livekit.statistics.tcpConnections == number }
             }
             let stranger = try await RawSocket(port: port)
-            try await until("there are 4 connections") { server.livekit.statistics.streams == 4 }
+            try await until("there are 4 connections") { server.livekit.statistics.tcpConnections == 4 }
             // One who has gone had no place among the strangers to give back.
             members.removeLast().close()
-            try await until("there are 3 connections") { server.livekit.statistics.streams == 3 }
+            try await until("there are 3 connections") { server.livekit.statistics.tcpConnections == 3 }
             let refused = try await RawSocket(port: port)
             #expect(await refused.readToEnd().isEmpty)
             stranger.close()
-            try await until("there are 2 connections") { server.livekit.statistics.streams == 2 }
+            try await until("there are 2 connections") { server.livekit.statistics.tcpConnections == 2 }
             let next = try await RawSocket(port: port)
-            try await until("there are 3 connections") { server.livekit.statistics.streams == 3 }
+            try await until("there are 3 connections") { server.livekit.statistics.tcpConnections == 3 }
             for socket in members + [next] { socket.close() }
         }
     }
 
     @Test func `of one peer the connection that was used least lately makes room`() async throws {
-        try await TestServer.run({ $0.media.maximumStreamsOfPeer = 2 }) { server in
-            let port = Int(try #require(server.media.first?.streamPort))
+        try await TestServer.run({ $0.media.maximumTCPConnectionsOfPeer = 2 }) { server in
+            let port = Int(try #require(server.media.first?.tcpPort))
             let check = try #require(StreamFraming.frame(try await Self.check(of: server)))
             var sockets: [RawSocket] = []
             func answered(_ socket: RawSocket) async throws { try await Self.answered(socket, check) }
@@ -173,14 +173,14 @@ import Testing
             // Closed: it would be waited for in vain.
             _ = await sockets[1].readToEnd()
             try await answered(sockets[0])
-            try await until("there are 2 connections") { server.livekit.statistics.streams == 2 }
+            try await until("there are 2 connections") { server.livekit.statistics.tcpConnections == 2 }
             for socket in [sockets[0], third] { socket.close() }
         }
     }
 
     @Test func `connections that only name a peer take no place of those over which it was found`() async throws {
-        try await TestServer.run({ $0.media.maximumStreamsOfPeer = 2 }) { server in
-            let port = Int(try #require(server.media.first?.streamPort))
+        try await TestServer.run({ $0.media.maximumTCPConnectionsOfPeer = 2 }) { server in
+            let port = Int(try #require(server.media.first?.tcpPort))
             let signed = try await Self.check(of: server)
             let check = try #require(StreamFraming.frame(signed))
             let members = [try await RawSocket(port: port), try await RawSocket(port: port)]
@@ -194,7 +194,7 @@ import Testing
                 strangers.append(try await RawSocket(port: port))
                 strangers[number].send(nameless)
                 try await until("there are as many connections as may be") {
-                    server.livekit.statistics.streams == 2 + min(number + 1, 2)
+                    server.livekit.statistics.tcpConnections == 2 + min(number + 1, 2)
                 }
                 // The oldest of them makes room.
                 if number >= 2 { _ = await strangers[number - 2].readToEnd() }
@@ -207,8 +207,8 @@ import Testing
     @Test func `a connection that goes over to another peer takes no place of those over which that one was found`()
         async throws
     {
-        try await TestServer.run({ $0.media.maximumStreamsOfPeer = 2 }) { server in
-            let port = Int(try #require(server.media.first?.streamPort))
+        try await TestServer.run({ $0.media.maximumTCPConnectionsOfPeer = 2 }) { server in
+            let port = Int(try #require(server.media.first?.tcpPort))
             let signed = try await Self.check(of: server)
             let check = try #require(StreamFraming.frame(signed))
             let members = [try await RawSocket(port: port), try await RawSocket(port: port)]
@@ -226,7 +226,7 @@ import Testing
                 // The oldest of those that went over makes room.
                 if number >= 2 { _ = await others[number - 2].readToEnd() }
                 try await until("there are as many connections as may be") {
-                    server.livekit.statistics.streams == 2 + min(number + 1, 2)
+                    server.livekit.statistics.tcpConnections == 2 + min(number + 1, 2)
                 }
             }
             for member in members { try await Self.answered(member, check) }
@@ -271,16 +271,16 @@ import Testing
                 try await TestServer.run({ $0.media.port = ports.port }) { _ in }
             }
             do {
-                try await TestServer.run({ $0.media.streamPort = ports.streamPort }) { _ in }
+                try await TestServer.run({ $0.media.tcpPort = ports.tcpPort }) { _ in }
                 Issue.record("the port is taken")
             } catch let error as MediaWorkerError {
-                #expect(error.description.contains("TCP on 127.0.0.1:\(ports.streamPort ?? 0)"))
+                #expect(error.description.contains("TCP on 127.0.0.1:\(ports.tcpPort ?? 0)"))
             }
         }
         let ports = try #require(taken)
         try await TestServer.run({
             $0.media.port = ports.port
-            $0.media.streamPort = ports.streamPort
+            $0.media.tcpPort = ports.tcpPort
         }) { server in
             #expect(server.media == [ports])
         }

@@ -36,17 +36,17 @@ import Testing
     @Test func `ports of new addresses are taken, and those of old ones given back`() async throws {
         try await Self.run { server, host, worker in
             let ports = try #require(server.media.first)
-            func listening() async -> [IPAddress] { await worker.datagramHosts.map(\.ip) }
+            func listening() async -> [IPAddress] { await worker.udpHosts.map(\.ip) }
             func mayBind(_ ip: IPAddress) -> Bool {
                 (try? UDPSocket(binding: TransportAddress(ip, port: ports.port))) != nil
             }
             await host.become([Host.first, Host.second], worker)
             #expect(await listening() == [Host.first, Host.second])
-            #expect(await worker.transport?.streamHosts.map(\.ip) == [Host.first, Host.second])
+            #expect(await worker.transport?.tcpHosts.map(\.ip) == [Host.first, Host.second])
             await host.become([Host.second], worker)
             #expect(await listening() == [Host.second])
-            #expect(await worker.transport?.datagramHosts == [TransportAddress(Host.second, port: ports.port)])
-            #expect(await worker.streamHosts.map(\.ip) == [Host.second])
+            #expect(await worker.transport?.udpHosts == [TransportAddress(Host.second, port: ports.port)])
+            #expect(await worker.tcpHosts.map(\.ip) == [Host.second])
             #expect(!mayBind(Host.second))
             // A process that another test starts has the socket for a moment.
             while !mayBind(Host.first) { try await Task.sleep(for: .milliseconds(5)) }
@@ -57,11 +57,11 @@ import Testing
 
     @Test func `an address that cannot be had, or none at all, leaves everything as it is`() async throws {
         try await Self.run { _, host, worker in
-            let before = await worker.datagramHosts
+            let before = await worker.udpHosts
             // TEST-NET-1: nobody's.
             for ips in [[], [IPAddress.v4(0xc000_0201)]] {
                 await host.become(ips, worker)
-                #expect(await worker.datagramHosts == before)
+                #expect(await worker.udpHosts == before)
             }
         }
     }
@@ -90,6 +90,6 @@ import Testing
 }
 
 extension MediaWorker {
-    fileprivate var datagramHosts: [TransportAddress] { datagramPorts.map(\.announced) }
-    fileprivate var streamHosts: [TransportAddress] { streamPorts.map(\.announced) }
+    fileprivate var udpHosts: [TransportAddress] { datagramPorts.map(\.announced) }
+    fileprivate var tcpHosts: [TransportAddress] { tcpPorts.map(\.announced) }
 }

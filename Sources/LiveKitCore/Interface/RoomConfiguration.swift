@@ -45,14 +45,14 @@ package struct ServerDescription: Sendable {
     package init() {}
 }
 
-/// What a room's connections are made of: the worker's certificate, its port for datagrams and its port for streams.
+/// What a room's connections are made of: the worker's certificate, its port for datagrams and its port for TCP.
 package struct RoomTransport: Sendable {
     package var security: any SecurityProvider
     /// Where datagrams for all peers come in, as clients are told it: the port that peers share, under each address. Of
     /// IPv4 the first one is offered, of IPv6 all, as RFC 8445 §5.2 has it for a lite agent.
-    package var datagramHosts: [TransportAddress]
+    package var udpHosts: [TransportAddress]
     /// Where TCP connections are accepted (RFC 6544): on another port, for a path is known by its addresses alone.
-    package var streamHosts: [TransportAddress]
+    package var tcpHosts: [TransportAddress]
     /// Times of connectivity checks; always of a lite agent.
     package var ice = ICEConfiguration()
     package var congestion = CongestionConfiguration(pacing: .forwarded)
@@ -60,12 +60,12 @@ package struct RoomTransport: Sendable {
     package var wallClockOffset: Interval
 
     package init(
-        security: any SecurityProvider, datagramHosts: [TransportAddress], streamHosts: [TransportAddress] = [],
+        security: any SecurityProvider, udpHosts: [TransportAddress], tcpHosts: [TransportAddress] = [],
         wallClockOffset: Interval
     ) {
         self.security = security
-        self.datagramHosts = datagramHosts
-        self.streamHosts = streamHosts
+        self.udpHosts = udpHosts
+        self.tcpHosts = tcpHosts
         self.wallClockOffset = wallClockOffset
     }
 }

@@ -14,7 +14,7 @@ struct ClientQuirks: Sendable, Equatable {
     /// What the client receives has the ids that the room's descriptions give it. Firefox has its own.
     private(set) var keepsTrackIDs = true
     /// The client can be reached by TCP (RFC 6544). Pion makes no connections.
-    private(set) var takesStreams = true
+    private(set) var takesTCP = true
     /// The client puts no spatial layers of AV1 together without dependency descriptors, as Chromium; and what it
     /// offers to receive in has none. LiveKit's other SDKs do without.
     private(set) var needsDescriptors = false
@@ -48,7 +48,7 @@ struct ClientQuirks: Sendable, Equatable {
     ]
 
     init(_ client: LiveKitClientInfo) {
-        takesStreams = client.sdk != .go
+        takesTCP = client.sdk != .go
         needsPackets = client.sdk == .go
         needsDescriptors = client.sdk == .js
         let (browser, system) = (client.browser.lowercased(), client.os.lowercased())

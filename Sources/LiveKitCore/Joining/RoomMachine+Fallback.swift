@@ -3,7 +3,7 @@ import RTCEngine
 import RTCWire
 import SFUCore
 
-/// Over streams alone, where datagrams do not get through: there are networks that let STUN pass and nothing else, or
+/// Over TCP alone, where datagrams do not get through: there are networks that let STUN pass and nothing else, or
 /// take datagrams away after a while. ICE sees nothing of the one, and chooses the same again after the other. So the
 /// next attempt is offered TCP (RFC 6544) and nothing else, as by LiveKit's server.
 extension RoomMachine {
@@ -51,51 +51,51 @@ extension RoomMachine {
     /// UDP, and it is the client's way to the relay that matters.
     private func mayFallBack(from connection: Connection) -> Bool {
         let participant = connection.participant
-        guard !participant.prefersStreams, !transport.streamHosts.isEmpty, participant.quirks.takesStreams,
+        guard !participant.prefersTCP, !transport.tcpHosts.isEmpty, participant.quirks.takesTCP,
             !participant.mode.isExchange
         else { return false }
         let pair = media.withMachine(of: connection.id) { $0.selectedPair } ?? nil
         guard let pair else { return false }
-        return transport.datagramHosts.contains(pair.base) && pair.remoteCandidate.type != .relayed
+        return transport.udpHosts.contains(pair.base) && pair.remoteCandidate.type != .relayed
     }
 
-    /// From the next restart on all is over streams alone. A client's other connection has its path, if that is of use,
+    /// From the next restart on all is over TCP alone. A client's other connection has its path, if that is of use,
     /// until it is restarted, too (`resume`).
     func fallBack(from connection: Connection, at now: Instant) {
         let participant = connection.participant
-        participant.prefersStreams = true
-        // Whether streams are of use shows from here on.
+        participant.prefersTCP = true
+        // Whether TCP is of use shows from here on.
         for connection in participant.connections { connection.connectedSince = nil }
-        offerPaths(overStreamsAlone: true, on: connection, at: now)
+        offerPaths(overTCPAlone: true, on: connection, at: now)
     }
 
-    /// From now on the connection has only streams as paths, or datagrams, too.
-    func offerPaths(overStreamsAlone isAlone: Bool, on connection: Connection, at now: Instant) {
+    /// From now on the connection has only TCP as a path, or datagrams, too.
+    func offerPaths(overTCPAlone isAlone: Bool, on connection: Connection, at now: Instant) {
         media.withMachine(of: connection.id) { machine in
             machine.interfacesChanged(
-                lost: isAlone ? transport.datagramHosts : [], found: isAlone ? [] : transport.datagramHosts, at: now)
+                lost: isAlone ? transport.udpHosts : [], found: isAlone ? [] : transport.udpHosts, at: now)
         }
     }
 
     // MARK: Sessions
 
-    /// Somebody leaves, and may come back with a new session. Whoever has not got through over streams either is
+    /// Somebody leaves, and may come back with a new session. Whoever has not got through over TCP either is
     /// offered everything again; whoever has is not, though all paths may be lost with the client's network.
     func rememberFallback(of participant: Participant, at now: Instant) {
-        guard participant.prefersStreams,
+        guard participant.prefersTCP,
             participant.connections.contains(where: { $0.pathSince != nil || $0.connectedSince != nil })
         else { return }
-        streamsAlone[participant.identity] = now + Self.fallbackMemory
+        tcpAlone[participant.identity] = now + Self.fallbackMemory
     }
 
     func recallFallback(of participant: Participant, at now: Instant) {
-        guard !participant.mode.isExchange, let end = streamsAlone.removeValue(forKey: participant.identity), now < end,
-            participant.quirks.takesStreams
+        guard !participant.mode.isExchange, let end = tcpAlone.removeValue(forKey: participant.identity), now < end,
+            participant.quirks.takesTCP
         else { return }
-        participant.prefersStreams = true
+        participant.prefersTCP = true
     }
 
     func forgetFallbacks(at now: Instant) {
-        if !streamsAlone.isEmpty { streamsAlone = streamsAlone.filter { now < $0.value } }
+        if !tcpAlone.isEmpty { tcpAlone = tcpAlone.filter { now < $0.value } }
     }
 }

@@ -211,15 +211,15 @@ extension RoomMachine {
         // Where only the signaling was lost, the paths are as old as they were.
         if failed != nil || isInterrupted {
             for connection in participant.connections {
-                // One that ICE has not given up stays connected while it is restarted. Whether streams are of use shows
+                // One that ICE has not given up stays connected while it is restarted. Whether TCP is of use shows
                 // when it is over them.
-                let staysConnected = connection.state == .connected && !participant.prefersStreams
+                let staysConnected = connection.state == .connected && !participant.prefersTCP
                 connection.connectedSince = staysConnected ? now : nil
             }
         }
         // Its connections are restarted now, whichever of them has failed.
-        if participant.prefersStreams {
-            for connection in participant.connections { offerPaths(overStreamsAlone: true, on: connection, at: now) }
+        if participant.prefersTCP {
+            for connection in participant.connections { offerPaths(overTCPAlone: true, on: connection, at: now) }
         }
         // The client finds new paths for the connection in which it makes the offers.
         if let subscriber = participant.subscriber, subscriber.role == .subscriber {

@@ -23,13 +23,13 @@ extension RoomMachine {
         }
     }
 
-    /// The client is to come back over streams, or over datagrams again.
+    /// The client is to come back over TCP, or over datagrams again.
     private func switchPaths(of participant: Participant, to proto: LiveKitCandidateProtocol, at now: Instant) {
-        let prefersStreams = proto != .udp
-        guard participant.prefersStreams != prefersStreams, !transport.streamHosts.isEmpty else { return }
-        participant.prefersStreams = prefersStreams
+        let prefersTCP = proto != .udp
+        guard participant.prefersTCP != prefersTCP, !transport.tcpHosts.isEmpty else { return }
+        participant.prefersTCP = prefersTCP
         for connection in participant.connections {
-            offerPaths(overStreamsAlone: prefersStreams, on: connection, at: now)
+            offerPaths(overTCPAlone: prefersTCP, on: connection, at: now)
         }
         let response = Self.leaveResponse(because: .unknownReason, .resume)
         if let message = response.message { send(message, to: participant) }

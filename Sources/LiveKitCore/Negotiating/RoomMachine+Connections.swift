@@ -59,10 +59,10 @@ extension RoomMachine {
             configuration.congestion.startBitrate = configuration.congestion.maximumBitrate
         }
         var machine = PeerMachine(configuration: configuration, security: transport.security, random: random.split())
-        if !participant.prefersStreams || transport.streamHosts.isEmpty {
-            for host in transport.datagramHosts { machine.addLocalHost(host, at: now) }
+        if !participant.prefersTCP || transport.tcpHosts.isEmpty {
+            for host in transport.udpHosts { machine.addLocalHost(host, at: now) }
         }
-        for host in transport.streamHosts { machine.addStreamHost(host, .passive, at: now) }
+        for host in transport.tcpHosts { machine.addTCPHost(host, .passive, at: now) }
         machine.localHostsComplete(at: now)
         let id = media.add(
             machine, mayPause: participant.mayPause,

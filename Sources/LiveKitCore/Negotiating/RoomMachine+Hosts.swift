@@ -9,26 +9,26 @@ extension RoomMachine {
     /// are told of the new ones.
     ///
     /// - Parameters:
-    ///   - datagrams: as `RoomTransport.datagramHosts`.
-    ///   - streams: as `RoomTransport.streamHosts`.
-    package func hostsChanged(datagrams: [TransportAddress], streams: [TransportAddress], at now: Instant) {
+    ///   - udp: as `RoomTransport.udpHosts`.
+    ///   - tcp: as `RoomTransport.tcpHosts`.
+    package func hostsChanged(udp: [TransportAddress], tcp: [TransportAddress], at now: Instant) {
         let former = transport
-        transport.datagramHosts = datagrams
-        transport.streamHosts = streams
-        let lost = former.datagramHosts.filter { !datagrams.contains($0) }
-        let lostStreams = former.streamHosts.filter { !streams.contains($0) }
-        let found = datagrams.filter { !former.datagramHosts.contains($0) }
+        transport.udpHosts = udp
+        transport.tcpHosts = tcp
+        let lost = former.udpHosts.filter { !udp.contains($0) }
+        let lostTCP = former.tcpHosts.filter { !tcp.contains($0) }
+        let found = udp.filter { !former.udpHosts.contains($0) }
         for participant in people {
-            // Those over streams alone have none of the others.
-            let isAlone = participant.prefersStreams && !former.streamHosts.isEmpty
+            // Those over TCP alone have none of the others.
+            let isAlone = participant.prefersTCP && !former.tcpHosts.isEmpty
             var losesPath = false
             for connection in participant.connections {
                 media.withMachine(of: connection.id) { machine in
-                    if let base = machine.selectedPair?.base, (lost + lostStreams).contains(base) { losesPath = true }
+                    if let base = machine.selectedPair?.base, (lost + lostTCP).contains(base) { losesPath = true }
                     machine.interfacesChanged(
-                        lost: (isAlone ? [] : lost) + lostStreams, found: isAlone ? [] : found, at: now)
-                    for host in streams where !former.streamHosts.contains(host) {
-                        machine.addStreamHost(host, .passive, at: now)
+                        lost: (isAlone ? [] : lost) + lostTCP, found: isAlone ? [] : found, at: now)
+                    for host in tcp where !former.tcpHosts.contains(host) {
+                        machine.addTCPHost(host, .passive, at: now)
                     }
                 }
             }

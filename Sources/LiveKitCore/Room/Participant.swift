@@ -60,8 +60,8 @@ final class Participant {
     /// to the participant. Nil until there is a description for it.
     var publisher: Connection?
     var subscriber: Connection?
-    /// Only streams are offered as paths: datagrams did not get through, or the client asked for it.
-    var prefersStreams = false
+    /// Only TCP is offered as a path: datagrams did not get through, or the client asked for it.
+    var prefersTCP = false
     var resumeFault: ResumeFault?
     /// It has come back, and has not said yet what it had.
     var maySyncState = false
@@ -281,7 +281,7 @@ final class Connection {
     var hasBeenConnected = false
     /// Since when ICE has had a path; nil while it has none.
     var pathSince: Instant?
-    /// When media could flow first, since it was made, has fallen back to streams, or the client has come back last
+    /// When media could flow first, since it was made, has fallen back to TCP, or the client has come back last
     /// after a failure.
     var connectedSince: Instant?
     /// The username fragment that the owner was told last.

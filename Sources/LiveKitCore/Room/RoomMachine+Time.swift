@@ -86,7 +86,7 @@ extension RoomMachine {
         case .joined, .interrupted, .active, .left: break
         }
         if hasNoHandshake(participant, at: now) {
-            participant.prefersStreams = true
+            participant.prefersTCP = true
             return remove(participant, because: .connectionTimeout, action: .reconnect, at: now)
         }
         if let end = participant.simulatedSpeechUntil, now >= end {

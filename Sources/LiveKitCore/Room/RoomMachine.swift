@@ -60,8 +60,8 @@ package final class RoomMachine {
     /// What the others have not been told yet, in a large room.
     var news: [News] = []
     var departures = Departures()
-    /// Who, by identity, is to be offered streams alone when coming back, and until when.
-    var streamsAlone: [String: Instant] = [:]
+    /// Who, by identity, is to be offered TCP alone when coming back, and until when.
+    var tcpAlone: [String: Instant] = [:]
     var lastSignal: UInt64 = 0
     var lastCall: UInt64 = 0
 
@@ -172,7 +172,7 @@ package final class RoomMachine {
 
     // MARK: Media
 
-    /// Takes a datagram, or a packet that came over a stream. It is decrypted where it lies.
+    /// Takes a datagram, or a packet that came over TCP. It is decrypted where it lies.
     ///
     /// - Parameters:
     ///   - outbox: takes what cannot wait for `forwardReceived`.
@@ -199,10 +199,10 @@ package final class RoomMachine {
     package func askOnce(until end: Instant) { media.askOnce(until: end) }
 
     /// A TCP connection of a peer is over.
-    package func streamClosed(
+    package func tcpConnectionClosed(
         for peer: RoomPeerID, from local: TransportAddress, to remote: TransportAddress, at now: Instant
     ) {
-        media.withMachine(of: peer) { $0.streamClosed(from: local, to: remote, at: now) }
+        media.withMachine(of: peer) { $0.tcpConnectionClosed(from: local, to: remote, at: now) }
     }
 
     /// Whether a peer has proven to be at an address, or has named it: nothing but STUN is to be given to it from

@@ -36,7 +36,7 @@ final class MediaPeer {
     unowned let room: HostedRoom
     let id: RoomPeerID
     /// Its TCP connections.
-    var streams: [MediaStream] = []
+    var tcpConnections: [MediaTCPConnection] = []
 
     init(_ id: RoomPeerID, in room: HostedRoom) {
         self.id = id

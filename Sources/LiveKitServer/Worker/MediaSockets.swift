@@ -33,14 +33,14 @@ struct DatagramPort {
 }
 
 /// A TCP port on which clients connect (RFC 6544).
-struct StreamPort {
+struct TCPPort {
     let listener: StreamListener
     let announced: TransportAddress
     let token: UInt64
 }
 
 /// A client's TCP connection: datagrams behind their lengths (RFC 4571).
-final class MediaStream {
+final class MediaTCPConnection {
     let socket: StreamSocket
     /// Our side, as the rooms know it.
     let base: TransportAddress
@@ -76,9 +76,9 @@ final class MediaStream {
     func belong(to peer: MediaPeer?) {
         guard peer !== self.peer else { return }
         isProvenForPeer = false
-        self.peer?.streams.removeAll { $0 === self }
+        self.peer?.tcpConnections.removeAll { $0 === self }
         self.peer = peer
-        peer?.streams.append(self)
+        peer?.tcpConnections.append(self)
     }
 
     /// Sends a datagram. What does not fit into the queue is lost, as a full line would lose it.
@@ -88,7 +88,7 @@ final class MediaStream {
     }
 
     /// The socket can be read or written. Gives each datagram to `body`, which says whether to go on; false when the
-    /// stream is over.
+    /// connection is over.
     func becameReady(_ body: (inout [UInt8]) -> Bool) -> Bool {
         socket.becameReady()
         for _ in 0..<Self.readsInOneTurn {

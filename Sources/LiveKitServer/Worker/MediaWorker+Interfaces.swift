@@ -25,7 +25,7 @@ extension MediaWorker {
         }
         let lost = present.filter { !wanted.contains($0) }
         for address in wanted where !present.contains(address) {
-            open(address, port, streams: streamPorts.first?.announced.port)
+            open(address, port, tcpPort: tcpPorts.first?.announced.port)
         }
         // Some way in there has to be.
         guard addresses.contains(where: { !lost.contains($0) }) else { return }
@@ -37,13 +37,12 @@ extension MediaWorker {
             order.compactMap { ip in hosts.first { $0.ip == ip } }
         }
         var transport = former
-        transport.datagramHosts = hosts(datagramPorts.map(\.announced))
-        transport.streamHosts = hosts(streamPorts.map(\.announced))
+        transport.udpHosts = hosts(datagramPorts.map(\.announced))
+        transport.tcpHosts = hosts(tcpPorts.map(\.announced))
         self.transport = transport
         reachable.withLock { $0 = addresses }
         for room in hostedRooms {
-            room.machine.hostsChanged(
-                datagrams: transport.datagramHosts, streams: transport.streamHosts, at: now)
+            room.machine.hostsChanged(udp: transport.udpHosts, tcp: transport.tcpHosts, at: now)
             touch(room)
         }
         settleAll(at: now)
@@ -51,12 +50,12 @@ extension MediaWorker {
     }
 
     /// Both ports of an address, or neither.
-    private func open(_ address: MediaWorkerConfiguration.Address, _ port: UInt16, streams streamPort: UInt16?) {
+    private func open(_ address: MediaWorkerConfiguration.Address, _ port: UInt16, tcpPort: UInt16?) {
         var port = port
         guard (try? openDatagrams(on: address, &port)) != nil else { return }
-        guard var streamPort else { return }
+        guard var tcpPort else { return }
         do throws(SystemError) {
-            try openStreams(on: address, &streamPort, besides: port)
+            try openTCP(on: address, &tcpPort, besides: port)
         } catch {
             close(address, at: NetworkLoop.now)
         }
@@ -71,14 +70,16 @@ extension MediaWorker {
             port.socket.close()
         }
         datagramPorts.removeAll { isOfAddress($0.socket.address.ip, $0.announced) }
-        for port in streamPorts where isOfAddress(port.listener.address.ip, port.announced) {
+        for port in tcpPorts where isOfAddress(port.listener.address.ip, port.announced) {
             forget(port.token)
             port.listener.close()
         }
-        streamPorts.removeAll { isOfAddress($0.listener.address.ip, $0.announced) }
-        for stream in streams.values where stream.base.ip == address.announced { end(stream, at: now) }
+        tcpPorts.removeAll { isOfAddress($0.listener.address.ip, $0.announced) }
+        for connection in tcpConnections.values where connection.base.ip == address.announced {
+            end(connection, at: now)
+        }
         // They have moved up.
         for (index, port) in datagramPorts.enumerated() { sources[port.token] = .datagrams(index) }
-        for (index, port) in streamPorts.enumerated() { sources[port.token] = .listener(index) }
+        for (index, port) in tcpPorts.enumerated() { sources[port.token] = .listener(index) }
     }
 }

@@ -10,7 +10,7 @@ extension MediaWorker {
     /// Something may have changed. Who is here is told at once: the next room is placed by it, and whoever was let in
     /// may look. Datagrams are told a little later: they come thousands of times a second.
     func publish() {
-        statistics.streams = streams.count
+        statistics.tcpConnections = tcpConnections.count
         statistics.isDraining = isDraining
         // Without ports, once it is stopped, it is as it was.
         if !datagramPorts.isEmpty { statistics.datagramsUnsent = datagramPorts.reduce(0) { $0 + $1.outgoing.dropped } }

@@ -16,15 +16,15 @@ extension MediaWorker {
     func start() throws(MediaWorkerError) -> Ports {
         guard !configuration.addresses.isEmpty else { throw .noAddress }
         // A port that is free on one address may be taken on another.
-        let isFree = configuration.port == 0 || configuration.streamPort == 0
+        let isFree = configuration.port == 0 || configuration.tcpPort == 0
         var attemptsLeft = isFree ? 16 : 1
         while true {
             attemptsLeft -= 1
             do throws(MediaWorkerError) {
                 let ports = try open()
                 var transport = RoomTransport(
-                    security: configuration.security, datagramHosts: datagramPorts.map(\.announced),
-                    streamHosts: streamPorts.map(\.announced), wallClockOffset: NetworkLoop.wallClockOffset)
+                    security: configuration.security, udpHosts: datagramPorts.map(\.announced),
+                    tcpHosts: tcpPorts.map(\.announced), wallClockOffset: NetworkLoop.wallClockOffset)
                 transport.ice = configuration.ice
                 transport.congestion = configuration.congestion
                 self.transport = transport
@@ -47,15 +47,15 @@ extension MediaWorker {
                 throw .port("UDP", TransportAddress(address.local, port: ports.port), error)
             }
         }
-        guard var port = configuration.streamPort else { return ports }
+        guard var port = configuration.tcpPort else { return ports }
         for address in configuration.addresses {
             do throws(SystemError) {
-                try openStreams(on: address, &port, besides: ports.port)
+                try openTCP(on: address, &port, besides: ports.port)
             } catch {
                 throw .port("TCP", TransportAddress(address.local, port: port), error)
             }
         }
-        ports.streamPort = port
+        ports.tcpPort = port
         return ports
     }
 
@@ -72,7 +72,7 @@ extension MediaWorker {
     }
 
     /// A free port is another one than that of datagrams: the rooms know their sockets by address alone.
-    func openStreams(
+    func openTCP(
         on address: MediaWorkerConfiguration.Address, _ port: inout UInt16, besides other: UInt16
     ) throws(SystemError) {
         var listener = try StreamListener(binding: TransportAddress(address.local, port: port), backlog: 128)
@@ -81,9 +81,9 @@ extension MediaWorker {
         }
         let token = try listener.attach(to: loop, reader: link)
         port = listener.address.port
-        add(token, .listener(streamPorts.count))
-        streamPorts.append(
-            StreamPort(listener: listener, announced: TransportAddress(address.announced, port: port), token: token))
+        add(token, .listener(tcpPorts.count))
+        tcpPorts.append(
+            TCPPort(listener: listener, announced: TransportAddress(address.announced, port: port), token: token))
     }
 
     /// Datagrams have been read: were there others that the system has dropped?
@@ -113,44 +113,44 @@ extension MediaWorker {
 
     func closeSockets() {
         for port in datagramPorts { port.socket.close() }
-        for port in streamPorts { port.listener.close() }
-        for stream in streams.values {
-            stream.belong(to: nil)
-            stream.socket.close()
+        for port in tcpPorts { port.listener.close() }
+        for connection in tcpConnections.values {
+            connection.belong(to: nil)
+            connection.socket.close()
         }
         sources = [:]
         datagramPorts = []
-        streamPorts = []
-        streams = [:]
+        tcpPorts = []
+        tcpConnections = [:]
         strangersOfAddress = [:]
     }
 
     // MARK: TCP
 
-    func accept(from port: StreamPort, at now: Instant) {
+    func accept(from port: TCPPort, at now: Instant) {
         let deadline = now + Interval(configuration.patience)
         for _ in 0..<Self.acceptsInOneTurn {
             guard let socket = port.listener.accept() else { return }
             let ip = socket.remote.ip.site
-            guard streams.count < configuration.maximumStreams, streams[socket.remote] == nil,
+            guard tcpConnections.count < configuration.maximumTCPConnections, tcpConnections[socket.remote] == nil,
                 strangersOfAddress[ip, default: 0] < configuration.maximumStrangersPerAddress,
                 let token = try? socket.attach(to: loop, reader: link)
             else {
                 socket.close()
-                statistics.streamsRefused += 1
+                statistics.tcpConnectionsRefused += 1
                 continue
             }
-            let stream = MediaStream(socket, base: port.announced, token: token, at: now, until: deadline)
-            streams[socket.remote] = stream
+            let connection = MediaTCPConnection(socket, base: port.announced, token: token, at: now, until: deadline)
+            tcpConnections[socket.remote] = connection
             strangersOfAddress[ip, default: 0] += 1
-            add(token, .stream(stream))
+            add(token, .tcpConnection(connection))
             loop.schedule(link.timer, at: deadline)
         }
     }
 
-    func read(_ stream: MediaStream, at now: Instant) {
-        let remote = stream.socket.remote
-        let goesOn = stream.becameReady { datagram in
+    func read(_ connection: MediaTCPConnection, at now: Instant) {
+        let remote = connection.socket.remote
+        let goesOn = connection.becameReady { datagram in
             statistics.datagramsReceived += 1
             statistics.bytesReceived += datagram.count
             // RFC 6544 §7.3: a check comes first, and names whose connection it is.
@@ -158,76 +158,81 @@ extension MediaWorker {
                 guard case .peer(let peer) = demultiplexer.verdict(on: datagram.span.bytes, from: remote) else {
                     return false
                 }
-                stream.belong(to: peer)
-                endOldestStreams(of: peer, at: now)
+                connection.belong(to: peer)
+                endOldestTCPConnections(of: peer, at: now)
             }
-            guard let peer = stream.peer else { return false }
+            guard let peer = connection.peer else { return false }
             // A frame can hold more than a datagram, which would have been cut off: it is of no use to anybody.
             guard datagram.count <= UDPSocket.maximumDatagramSize else { return true }
-            give(&datagram, to: peer, from: remote, to: stream.base, at: now)
+            give(&datagram, to: peer, from: remote, to: connection.base, at: now)
             return true
         }
-        if !goesOn { end(stream, at: now) }
+        if !goesOn { end(connection, at: now) }
     }
 
-    func end(_ stream: MediaStream, at now: Instant) {
-        guard remove(stream), let peer = stream.peer else { return }
-        stream.belong(to: nil)
-        peer.room.machine.streamClosed(for: peer.id, from: stream.base, to: stream.socket.remote, at: now)
+    func end(_ connection: MediaTCPConnection, at now: Instant) {
+        guard remove(connection), let peer = connection.peer else { return }
+        connection.belong(to: nil)
+        peer.room.machine.tcpConnectionClosed(
+            for: peer.id, from: connection.base, to: connection.socket.remote, at: now)
         touch(peer.room)
     }
 
     /// A check has been answered over it.
-    func prove(_ stream: MediaStream, at now: Instant) {
-        takeFromStrangers(stream)
-        stream.isProvenForPeer = true
-        stream.provenAt = now
-        if let peer = stream.peer, peer.streams.count > configuration.maximumStreamsOfPeer { crowded.append(peer) }
+    func prove(_ connection: MediaTCPConnection, at now: Instant) {
+        takeFromStrangers(connection)
+        connection.isProvenForPeer = true
+        connection.provenAt = now
+        if let peer = connection.peer, peer.tcpConnections.count > configuration.maximumTCPConnectionsOfPeer {
+            crowded.append(peer)
+        }
     }
 
     /// Clients that move between networks leave connections behind that nobody ends; and one with a credential is not
     /// to take the places of all others. Whoever has seen a check pass can name a client, and not prove to be it: the
     /// connections of strangers take no places of those over which a check was answered.
-    func endOldestStreams(of peer: MediaPeer, at now: Instant) {
+    func endOldestTCPConnections(of peer: MediaPeer, at now: Instant) {
         for isProven in [false, true] {
-            let streams = peer.streams.filter { $0.isProvenForPeer == isProven }
-            let excess = streams.count - configuration.maximumStreamsOfPeer
+            let connections = peer.tcpConnections.filter { $0.isProvenForPeer == isProven }
+            let excess = connections.count - configuration.maximumTCPConnectionsOfPeer
             guard excess > 0 else { continue }
-            for stream in streams.sorted(by: { $0.provenAt < $1.provenAt }).prefix(excess) { end(stream, at: now) }
+            for connection in connections.sorted(by: { $0.provenAt < $1.provenAt }).prefix(excess) {
+                end(connection, at: now)
+            }
         }
     }
 
-    private func remove(_ stream: MediaStream) -> Bool {
-        guard streams.removeValue(forKey: stream.socket.remote) != nil else { return false }
-        takeFromStrangers(stream)
-        forget(stream.token)
-        stream.socket.close()
+    private func remove(_ connection: MediaTCPConnection) -> Bool {
+        guard tcpConnections.removeValue(forKey: connection.socket.remote) != nil else { return false }
+        takeFromStrangers(connection)
+        forget(connection.token)
+        connection.socket.close()
         return true
     }
 
     /// Its client has shown a credential, or it is over.
-    private func takeFromStrangers(_ stream: MediaStream) {
-        guard case .unproven = stream.trust else { return }
-        stream.trust = .proven
-        let ip = stream.socket.remote.ip.site
+    private func takeFromStrangers(_ connection: MediaTCPConnection) {
+        guard case .unproven = connection.trust else { return }
+        connection.trust = .proven
+        let ip = connection.socket.remote.ip.site
         let left = strangersOfAddress[ip, default: 1] - 1
         strangersOfAddress[ip] = left > 0 ? left : nil
     }
 
-    func closeStreams(of peer: MediaPeer) {
-        for stream in peer.streams {
-            stream.belong(to: nil)
-            _ = remove(stream)
+    func closeTCPConnections(of peer: MediaPeer) {
+        for connection in peer.tcpConnections {
+            connection.belong(to: nil)
+            _ = remove(connection)
         }
     }
 
     /// Whoever has connected and shown no credential for too long is sent away.
     func endStrangers(at now: Instant) {
         var next: Instant?
-        for stream in streams.values {
-            guard case .unproven(let deadline) = stream.trust else { continue }
+        for connection in tcpConnections.values {
+            guard case .unproven(let deadline) = connection.trust else { continue }
             if deadline <= now {
-                end(stream, at: now)
+                end(connection, at: now)
             } else {
                 next = min(next ?? deadline, deadline)
             }

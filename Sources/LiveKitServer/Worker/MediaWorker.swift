@@ -20,7 +20,7 @@ package actor MediaWorker {
     package struct Ports: Sendable, Equatable {
         package var port: UInt16
         /// Nil without TCP.
-        package var streamPort: UInt16?
+        package var tcpPort: UInt16?
     }
 
     /// Whom a worker tells things, on its thread.
@@ -44,7 +44,7 @@ package actor MediaWorker {
     enum Source {
         case datagrams(Int)
         case listener(Int)
-        case stream(MediaStream)
+        case tcpConnection(MediaTCPConnection)
     }
 
     let configuration: MediaWorkerConfiguration
@@ -55,9 +55,9 @@ package actor MediaWorker {
     var transport: RoomTransport?
     var sources: [UInt64: Source] = [:]
     var datagramPorts: [DatagramPort] = []
-    var streamPorts: [StreamPort] = []
+    var tcpPorts: [TCPPort] = []
     /// By the client's address.
-    var streams: [TransportAddress: MediaStream] = [:]
+    var tcpConnections: [TransportAddress: MediaTCPConnection] = [:]
     /// Peers that may have more TCP connections than they are to have.
     var crowded: [MediaPeer] = []
     /// TCP connections that have shown no credential yet, by the client's address.
@@ -259,7 +259,7 @@ package actor MediaWorker {
         for room in rooms.values { forget(room) }
         link.leave()
         transport = nil
-        statistics.streams = 0
+        statistics.tcpConnections = 0
         publishAll()
         closeSockets()
     }
@@ -302,8 +302,8 @@ package actor MediaWorker {
                 }
             }
             lookForOverrun(of: index, mayHaveMore: mayHaveMore, at: now)
-        case .listener(let index): accept(from: streamPorts[index], at: now)
-        case .stream(let stream): read(stream, at: now)
+        case .listener(let index): accept(from: tcpPorts[index], at: now)
+        case .tcpConnection(let connection): read(connection, at: now)
         case nil: return
         }
         settleAll(at: now)
@@ -356,10 +356,10 @@ package actor MediaWorker {
         statistics.datagramsSent += outbox.count
         statistics.bytesSent += outbox.bytes.count
         for index in datagramPorts.indices { datagramPorts[index].send(outbox) }
-        if !streams.isEmpty {
+        if !tcpConnections.isEmpty {
             outbox.forEach { entry in
                 guard portIndex(of: entry.from) == nil else { return }
-                streams[entry.to]?.send(Array(outbox.bytes[entry.range]))
+                tcpConnections[entry.to]?.send(Array(outbox.bytes[entry.range]))
             }
         }
         outbox.removeAll()
@@ -375,7 +375,7 @@ package actor MediaWorker {
                 mayHaveMore = true
             }
         }
-        while let peer = crowded.popLast() { endOldestStreams(of: peer, at: now) }
+        while let peer = crowded.popLast() { endOldestTCPConnections(of: peer, at: now) }
         if rooms[room.number] != nil, let wake = room.machine.nextWake { loop.schedule(room.timer, at: wake) }
     }
 
@@ -424,7 +424,7 @@ package actor MediaWorker {
 
     private func forget(_ peer: MediaPeer) {
         demultiplexer.remove(peer)
-        closeStreams(of: peer)
+        closeTCPConnections(of: peer)
     }
 
     private func send(_ transmit: borrowing Transmit, of peer: RoomPeerID, in room: HostedRoom, at now: Instant) {
@@ -438,9 +438,9 @@ package actor MediaWorker {
             }
             datagramPorts[index].outgoing.append(transmit.bytes.span.bytes, to: to)
             if datagramPorts[index].outgoing.isFull { datagramPorts[index].flush() }
-        } else if let stream = streams[to] {
-            if isProof, stream.peer === room.peers[peer] { prove(stream, at: now) }
-            stream.send(transmit.bytes)
+        } else if let connection = tcpConnections[to] {
+            if isProof, connection.peer === room.peers[peer] { prove(connection, at: now) }
+            connection.send(transmit.bytes)
         }
     }
 

@@ -24,7 +24,7 @@ package struct MediaWorkerConfiguration: Sendable {
     /// For UDP; 0 takes one that is free on all addresses.
     package var port: UInt16 = 7_882
     /// For TCP (RFC 6544); 0 likewise, nil for none.
-    package var streamPort: UInt16? = 7_881
+    package var tcpPort: UInt16? = 7_881
     package var security: any SecurityProvider
     package var ice = ICEConfiguration()
     package var congestion = CongestionConfiguration(pacing: .forwarded)
@@ -32,12 +32,12 @@ package struct MediaWorkerConfiguration: Sendable {
     /// Peer connections: nobody comes in beyond it. Who is in may make the second of two.
     package var maximumPeers = 10_000
     /// TCP connections in all.
-    package var maximumStreams = 10_000
+    package var maximumTCPConnections = 10_000
     /// Of them, those from one address (IPv6: one /64) that have shown no credential yet. One client may open a dozen
     /// while it joins, and an office behind one address has many who join.
     package var maximumStrangersPerAddress = 256
     /// Of one peer connection: beyond, the one over which no check has come for the longest time ends.
-    package var maximumStreamsOfPeer = 32
+    package var maximumTCPConnectionsOfPeer = 32
     /// How long a TCP connection may take to show a credential.
     package var patience = Duration.seconds(10)
 

@@ -3,9 +3,9 @@ package struct MediaWorkerStatistics: Sendable, Equatable {
     package var rooms = 0
     package var peers = 0
     /// TCP connections.
-    package var streams = 0
+    package var tcpConnections = 0
     /// TCP connections that were closed at once, for there were too many.
-    package var streamsRefused = 0
+    package var tcpConnectionsRefused = 0
     /// Signaling connections.
     package var signals = 0
     package var roomsMade = 0
@@ -53,16 +53,17 @@ package struct MediaWorkerStatistics: Sendable, Equatable {
 
     /// Whether anything else has happened since than that datagrams came and went.
     func hasNews(since former: Self) -> Bool {
-        rooms != former.rooms || peers != former.peers || streams != former.streams || signals != former.signals
-            || roomsMade != former.roomsMade || joins != former.joins || isDraining != former.isDraining
+        rooms != former.rooms || peers != former.peers || tcpConnections != former.tcpConnections
+            || signals != former.signals || roomsMade != former.roomsMade || joins != former.joins
+            || isDraining != former.isDraining
     }
 
     package static func + (left: Self, right: Self) -> Self {
         var sum = left
         sum.rooms += right.rooms
         sum.peers += right.peers
-        sum.streams += right.streams
-        sum.streamsRefused += right.streamsRefused
+        sum.tcpConnections += right.tcpConnections
+        sum.tcpConnectionsRefused += right.tcpConnectionsRefused
         sum.signals += right.signals
         sum.roomsMade += right.roomsMade
         sum.joins += right.joins

@@ -16,7 +16,7 @@ extension ICEAgent {
         guard connectionState != .closed else { return [] }
         let gone = session.locals.filter { lost.contains($0.base) }.map(\.candidate)
         bases.removeAll { lost.contains($0) }
-        streamHosts.removeAll { lost.contains($0.base) }
+        tcpHosts.removeAll { lost.contains($0.base) }
         for base in lost {
             session.drop(base)
             shelved?.drop(base)
@@ -50,7 +50,7 @@ extension ICEAgent {
     }
 
     private mutating func askForRestartWithoutAddress() {
-        let hasHost = tellsOwnAddresses && !(bases.isEmpty && streamHosts.isEmpty)
+        let hasHost = tellsOwnAddresses && !(bases.isEmpty && tcpHosts.isEmpty)
         guard !hasHost, relays.isEmpty, session.peer != nil else { return }
         outputs.append(.restartNeeded)
     }

@@ -19,7 +19,7 @@ extension ICEAgent {
         beginGeneration(local: local, after: session.credential)
         announcedGathering = .new
         for (index, base) in bases.enumerated() { gather(from: base, index: index, at: now) }
-        tellStreamHosts(at: now)
+        tellTCPHosts(at: now)
         tellRelays(at: now)
         if basesComplete {
             session.gatherer.basesComplete()
@@ -78,7 +78,7 @@ extension ICEAgent {
         for (index, base) in bases.enumerated() where !session.locals.contains(where: { $0.base == base }) {
             gather(from: base, index: index, at: now)
         }
-        tellStreamHosts(at: now)
+        tellTCPHosts(at: now)
         tellRelays(at: now)
         if basesComplete { session.gatherer.basesComplete() }
         announcedGathering = .new

@@ -24,7 +24,7 @@ public struct ICEAgent: Sendable {
     /// The addresses our sockets are bound to.
     var bases: [TransportAddress] = []
     /// Where TCP connections come from or go to.
-    var streamHosts: [StreamHost] = []
+    var tcpHosts: [TCPHost] = []
     /// What TURN servers have given us: addresses that are reached through them.
     var relays: [ICERelay] = []
     var basesComplete = false

@@ -21,16 +21,17 @@ extension PeerMachine {
     }
 
     /// TCP connections can be accepted at `base`, or made from its address (`ICEAgent.activePort`).
-    public mutating func addStreamHost(_ base: TransportAddress, _ type: ICECandidate.TCPType, at now: Instant) {
+    public mutating func addTCPHost(_ base: TransportAddress, _ type: ICECandidate.TCPType, at now: Instant) {
         guard connectionState != .closed else { return }
-        ice.addStreamHost(base, type, at: now)
+        ice.addTCPHost(base, type, at: now)
         drainTransport(at: now)
     }
 
     /// A TCP connection is over, or could not be made.
-    public mutating func streamClosed(from base: TransportAddress, to remote: TransportAddress, at now: Instant) {
+    public mutating func tcpConnectionClosed(from base: TransportAddress, to remote: TransportAddress, at now: Instant)
+    {
         guard connectionState != .closed else { return }
-        ice.streamClosed(from: base, to: remote, at: now)
+        ice.tcpConnectionClosed(from: base, to: remote, at: now)
         drainTransport(at: now)
     }
 

@@ -3,7 +3,7 @@ internal import RTCWire
 
 /// What the loop knows of a connection: it holds this weakly, and this holds the connection weakly, so that a
 /// connection that its user forgot goes away.
-final class LoopLink: SocketReader, TimerTarget, InterfaceListener, PeerStreamsOwner {
+final class LoopLink: SocketReader, TimerTarget, InterfaceListener, PeerTCPConnectionsOwner {
     /// The connection's deadline.
     let timer = LoopTimer()
     private weak var connection: PeerConnection?
@@ -38,12 +38,12 @@ final class LoopLink: SocketReader, TimerTarget, InterfaceListener, PeerStreamsO
         connection?.assumeIsolated { $0.socketReadable(token, &batch) }
     }
 
-    func streamReceived(_ datagram: inout [UInt8], from remote: TransportAddress, to base: TransportAddress) {
-        connection?.assumeIsolated { $0.streamReceived(&datagram, from: remote, to: base) }
+    func tcpConnectionReceived(_ datagram: inout [UInt8], from remote: TransportAddress, to base: TransportAddress) {
+        connection?.assumeIsolated { $0.tcpConnectionReceived(&datagram, from: remote, to: base) }
     }
 
-    func streamClosed(from base: TransportAddress, to remote: TransportAddress) {
-        connection?.assumeIsolated { $0.streamClosed(from: base, to: remote) }
+    func tcpConnectionClosed(from base: TransportAddress, to remote: TransportAddress) {
+        connection?.assumeIsolated { $0.tcpConnectionClosed(from: base, to: remote) }
     }
 
     func knowsPeer(at remote: TransportAddress) -> Bool {

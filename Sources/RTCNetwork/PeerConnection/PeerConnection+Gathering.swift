@@ -51,7 +51,7 @@ extension PeerConnection {
         let now = NetworkLoop.now
         for bound in sockets { machine.addLocalHost(bound.socket.address, at: now) }
         for address in addresses where sockets.contains(where: { $0.socket.address.ip == address }) {
-            openStreams(on: address)
+            openTCP(on: address)
         }
         ask(servers)
     }

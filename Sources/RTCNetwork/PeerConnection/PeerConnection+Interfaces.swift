@@ -13,7 +13,7 @@ extension PeerConnection {
         var changes = (lost: [TransportAddress](), found: [TransportAddress]())
         changes.lost = sockets.map(\.socket.address).filter { lost.contains($0.ip) }
         let active = lost.map { TransportAddress($0, port: ICEAgent.activePort) }
-        if let streams { changes.lost += streams.drop { lost.contains($0.ip) } + active }
+        if let tcpConnections { changes.lost += tcpConnections.drop { lost.contains($0.ip) } + active }
         close(lost)
         for address in wanted(of: interfaces) where !bound.contains(address) {
             // One that cannot be bound yet, as IPv6 has them for a second, is told of again.
@@ -22,7 +22,7 @@ extension PeerConnection {
         }
         guard !changes.lost.isEmpty || !changes.found.isEmpty else { return }
         machine.interfacesChanged(lost: changes.lost, found: changes.found, at: NetworkLoop.now)
-        for base in changes.found { openStreams(on: base.ip) }
+        for base in changes.found { openTCP(on: base.ip) }
         flush()
     }
 

@@ -61,7 +61,7 @@ public actor PeerConnection {
     /// Names that are being looked up.
     var unresolved: Set<STUNServerURL> = []
     /// TCP connections, if the configuration wants them.
-    var streams: PeerStreams?
+    var tcpConnections: PeerTCPConnections?
     /// Looks up the peer's mDNS names, once one has come.
     var names: MDNSResolver?
     /// The host's addresses when they were last looked at.
@@ -149,7 +149,7 @@ public actor PeerConnection {
                 sockets[index].outgoing.append(transmit.bytes, after: transmit.channel, to: transmit.to)
                 if sockets[index].outgoing.isFull { sockets[index].flush() }
             } else {
-                streams?.send(transmit.bytes, from: transmit.from, to: transmit.to)
+                tcpConnections?.send(transmit.bytes, from: transmit.from, to: transmit.to)
             }
             machine.recycle(transmit)
         }
@@ -163,7 +163,7 @@ public actor PeerConnection {
         isOver.store(true, ordering: .relaxed)
         for bound in sockets { bound.socket.close() }
         sockets = []
-        streams?.close()
+        tcpConnections?.close()
         names?.close()
         for stream in relayStreams.values { stream.close() }
         relayStreams = [:]

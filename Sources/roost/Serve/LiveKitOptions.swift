@@ -206,7 +206,7 @@ struct LiveKitOptions: ParsableArguments {
                 media.follow = { [self] in (try? addresses(host: host, among: $0)) ?? [] }
             }
             media.port = UInt16(mediaPort)
-            media.streamPort = mediaTcp ? UInt16(mediaTcpPort) : nil
+            media.tcpPort = mediaTcp ? UInt16(mediaTcpPort) : nil
             media.maximumPeers = livekitMaxConnections
             var configuration = LiveKitServerConfiguration(
                 keys: try APIKeys(keys), signingKey: first, media: media)

@@ -59,10 +59,10 @@ enum Metrics {
             "roost_livekit_http_sessions_total", .counter, "Sessions of WHIP and WHEP that have begun.",
             sessions.opened.map { ([("kind", $0.kind)], $0.count) })
         text.add("roost_livekit_peer_connections", .gauge, "Peer connections of participants.", each(\.peers))
-        text.add("roost_livekit_tcp_connections", .gauge, "TCP connections for media.", each(\.streams))
+        text.add("roost_livekit_tcp_connections", .gauge, "TCP connections for media.", each(\.tcpConnections))
         text.add(
             "roost_livekit_tcp_refused_total", .counter,
-            "TCP connections for media closed at once, for there were too many.", each(\.streamsRefused))
+            "TCP connections for media closed at once, for there were too many.", each(\.tcpConnectionsRefused))
         text.add("roost_livekit_received_packets_total", .counter, "Datagrams received.", each(\.datagramsReceived))
         text.add("roost_livekit_received_bytes_total", .counter, "Bytes of them.", each(\.bytesReceived))
         text.add("roost_livekit_sent_packets_total", .counter, "Datagrams sent.", each(\.datagramsSent))

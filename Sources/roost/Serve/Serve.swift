@@ -361,7 +361,7 @@ struct Serve: AsyncParsableCommand {
                 switch livekit.rooms {
                 case .embedded(_, let media):
                     fields["media_port"] = media.first.map { .number(Double($0.port)) }
-                    fields["media_tcp_port"] = media.first?.streamPort.map { .number(Double($0)) }
+                    fields["media_tcp_port"] = media.first?.tcpPort.map { .number(Double($0)) }
                 case .cluster(_, let url): fields["livekit_url"] = .text(url)
                 }
             }
@@ -439,7 +439,7 @@ struct Serve: AsyncParsableCommand {
         switch livekit.rooms {
         case .embedded(_, let media):
             let ports = media.map { "\($0.port)" }.joined(separator: ", ")
-            let tcp = media.compactMap(\.streamPort).map { "\($0)" }.joined(separator: ", ")
+            let tcp = media.compactMap(\.tcpPort).map { "\($0)" }.joined(separator: ", ")
             return "of rooms on UDP \(ports)" + (tcp.isEmpty ? "" : " and TCP \(tcp)")
         case .cluster(_, let url): return "of rooms at \(url)"
         }

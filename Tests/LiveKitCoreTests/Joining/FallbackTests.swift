@@ -7,7 +7,7 @@ import Testing
 
 @testable import LiveKitCore
 
-/// Networks through which datagrams do not get, or not for long: who comes back is offered streams and nothing else.
+/// Networks through which datagrams do not get, or not for long: who comes back is offered TCP and nothing else.
 @Suite struct FallbackTests {
     /// As what the room's candidates are reached, in the last answer that a client has.
     private static func transports(_ client: TestClient) throws -> Set<String> {
@@ -39,8 +39,8 @@ import Testing
         venue.forget(ann)
     }
 
-    @Test func `where checks pass and handshakes do not, the next session is over streams`() throws {
-        let venue = Venue(streamHosts: [Venue.streamPort])
+    @Test func `where checks pass and handshakes do not, the next session is over TCP`() throws {
+        let venue = Venue(tcpHosts: [Venue.tcpPort])
         try Self.loseHandshake(in: venue)
         let second = try venue.join("ann")
         #expect(try Self.transports(second) == ["tcp"])
@@ -54,8 +54,8 @@ import Testing
         #expect(try Self.transports(third) == ["udp", "tcp"])
     }
 
-    @Test func `whom streams have served well comes back over them, also when all paths were lost at once`() throws {
-        let venue = Venue(streamHosts: [Venue.streamPort])
+    @Test func `whom TCP has served well comes back over it, also when all paths were lost at once`() throws {
+        let venue = Venue(tcpHosts: [Venue.tcpPort])
         try Self.loseHandshake(in: venue)
         let second = try venue.join("ann")
         venue.findPath(of: second)
@@ -63,8 +63,8 @@ import Testing
         #expect(try Self.transports(third) == ["tcp"])
     }
 
-    @Test func `who asks for streams and begins anew at once, as browsers' SDKs do, is offered nothing else`() throws {
-        let venue = Venue(streamHosts: [Venue.streamPort])
+    @Test func `who asks for TCP and begins anew at once, as browsers' SDKs do, is offered nothing else`() throws {
+        let venue = Venue(tcpHosts: [Venue.tcpPort])
         let ann = try venue.join("ann")
         #expect(venue.run { venue.room.participants.first?.state == .active })
         venue.send(.simulate(.with { $0.switchCandidateProtocol = .tcp }), from: ann)
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test func `that there is no handshake counts only of a client that is heard while it has its path`() throws {
-        let venue = Venue(streamHosts: [Venue.streamPort])
+        let venue = Venue(tcpHosts: [Venue.tcpPort])
         venue.isLost = { _, datagram in Self.isDTLS(datagram) }
         let ann = try venue.join("ann")
         venue.run(for: .seconds(Int64(12)))
@@ -87,7 +87,7 @@ import Testing
     func `a path that fails soon is not taken again, unless nothing is heard of the client in any way`(
         _ isHeard: Bool
     ) throws {
-        let venue = Venue(streamHosts: [Venue.streamPort])
+        let venue = Venue(tcpHosts: [Venue.tcpPort])
         let ann = try venue.join("ann")
         #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
         venue.run(for: .seconds(Int64(10)))
@@ -104,7 +104,7 @@ import Testing
 
     @Test(arguments: [5, 95] as [Int64])
     func `a client says that its path has failed, and counts when it has not lasted long`(_ seconds: Int64) throws {
-        let venue = Venue(streamHosts: [Venue.streamPort])
+        let venue = Venue(tcpHosts: [Venue.tcpPort])
         let ann = try venue.join("ann")
         #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
         venue.run(for: .seconds(seconds))
@@ -115,7 +115,7 @@ import Testing
     }
 
     @Test func `a path is as old as it was when only the signaling was lost meanwhile`() throws {
-        let venue = Venue(streamHosts: [Venue.streamPort])
+        let venue = Venue(tcpHosts: [Venue.tcpPort])
         let ann = try venue.join("ann")
         #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
         for reason in [LiveKitReconnectReason.rrSignalDisconnected, .rrPublisherFailed] {
@@ -128,7 +128,7 @@ import Testing
     }
 
     @Test func `a path found anew counts from then on, also where the room never missed the one before`() throws {
-        let venue = Venue(streamHosts: [Venue.streamPort])
+        let venue = Venue(tcpHosts: [Venue.tcpPort])
         let ann = try venue.join("ann")
         #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
         for (seconds, transports) in [(95, ["udp", "tcp"]), (20, ["tcp"])] as [(Int64, Set<String>)] {
@@ -142,7 +142,7 @@ import Testing
     }
 
     @Test func `of two connections the one that works goes on over datagrams until the client is back`() throws {
-        let venue = Venue(streamHosts: [Venue.streamPort])
+        let venue = Venue(tcpHosts: [Venue.tcpPort])
         let ann = try #require(try venue.gather([("ann", .dual)]).first)
         let person = try #require(venue.room.people.first)
         let (failed, other) = (try #require(person.publisher), try #require(person.subscriber))
@@ -161,7 +161,7 @@ import Testing
     }
 
     @Test func `who makes no TCP connections is offered datagrams all the same`() throws {
-        let venue = Venue(streamHosts: [Venue.streamPort])
+        let venue = Venue(tcpHosts: [Venue.tcpPort])
         let ann = try venue.join("ann", request: { $0.clientInfo.sdk = .go })
         #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
         venue.cut(ann)
@@ -170,7 +170,7 @@ import Testing
     }
 
     @Test func `what is remembered of an identity is not for a client of its that makes no TCP connections`() throws {
-        let venue = Venue(streamHosts: [Venue.streamPort])
+        let venue = Venue(tcpHosts: [Venue.tcpPort])
         try Self.loseHandshake(in: venue)
         let second = try venue.join("ann", request: { $0.clientInfo.sdk = .go })
         #expect(try Self.transports(second) == ["udp", "tcp"])

@@ -397,8 +397,8 @@ import Testing
         #expect(ann.signal != nil)
     }
 
-    @Test func `a client that asks for streams is offered nothing else when it comes back`() throws {
-        let venue = Venue(streamHosts: [Venue.streamPort])
+    @Test func `a client that asks for TCP is offered nothing else when it comes back`() throws {
+        let venue = Venue(tcpHosts: [Venue.tcpPort])
         let ann = try venue.join("ann")
         #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
         func transports() throws -> Set<Substring> {

@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test func `a client of one connection has them after each answer that has others, and after no other`() throws {
-        let venue = Venue(streamHosts: [Venue.streamPort])
+        let venue = Venue(tcpHosts: [Venue.tcpPort])
         let ann = try venue.join("ann")
         let beginning = ["answer", "publisher", "last of publisher"]
         #expect(Self.told(ann) == beginning)
@@ -46,7 +46,7 @@ import Testing
 
     @Test func `a client of two connections has those of each after its first description, and after a restart`() throws
     {
-        let venue = Venue(streamHosts: [Venue.streamPort])
+        let venue = Venue(tcpHosts: [Venue.tcpPort])
         let ann = try venue.join("ann", .dual)
         let receiving = ["offer", "subscriber", "last of subscriber"]
         #expect(Self.told(ann) == receiving)
@@ -63,7 +63,7 @@ import Testing
 
     @Test(arguments: [ConnectionMode.single, .dual])
     func `they are those of the description, with all that SDKs read of them`(_ mode: ConnectionMode) throws {
-        let venue = Venue(streamHosts: [Venue.streamPort])
+        let venue = Venue(tcpHosts: [Venue.tcpPort])
         let ann = try venue.join("ann", mode)
         let description = try #require(mode == .single ? ann.answers.first : ann.offers.first)
         let media = try SessionDescription(parsing: description.sdp).media
@@ -76,7 +76,7 @@ import Testing
         #expect(parsed.contains { $0.transport == .udp && $0.address == .ip(Venue.port) })
         #expect(
             parsed.contains {
-                $0.transport == .tcp && $0.tcpType == .passive && $0.address == .ip(Venue.streamPort)
+                $0.transport == .tcp && $0.tcpType == .passive && $0.address == .ip(Venue.tcpPort)
             })
     }
 

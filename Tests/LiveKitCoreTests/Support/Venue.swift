@@ -38,7 +38,7 @@ final class Venue {
     var isLost: (TestClient, [UInt8]) -> Bool = { _, _ in false }
 
     static let port = TransportAddress(.v4(0xc633_6401), port: 7_882)
-    static let streamPort = TransportAddress(.v4(0xc633_6401), port: 7_881)
+    static let tcpPort = TransportAddress(.v4(0xc633_6401), port: 7_881)
     static let start: Int64 = 1_700_000_000
     static let security: OpenSSLSecurity = {
         do {
@@ -59,7 +59,7 @@ final class Venue {
 
     /// - Parameter receives: what clients make of their media. With packets nobody is needed who can decode them.
     init(
-        streamHosts: [TransportAddress] = [], seed: UInt64 = 7, security: any SecurityProvider = Venue.security,
+        tcpHosts: [TransportAddress] = [], seed: UInt64 = 7, security: any SecurityProvider = Venue.security,
         tact: Interval = .milliseconds(2), receives: MediaUnit = .frames,
         workers: AgentKinds = .none,
         _ change: (inout RoomConfiguration) -> Void = { _ in }
@@ -73,7 +73,7 @@ final class Venue {
         room = RoomMachine(
             configuration: configuration,
             transport: RoomTransport(
-                security: security, datagramHosts: [Self.port], streamHosts: streamHosts,
+                security: security, udpHosts: [Self.port], tcpHosts: tcpHosts,
                 wallClockOffset: .seconds(Self.start)),
             random: .seeded(seed), offersAgents: { workers.contains($0) }, at: now)
         drain()

@@ -25,7 +25,7 @@ struct TestServer {
         var media = MediaWorkerConfiguration(
             addresses: [.init(local: .v4(0x7f00_0001))], security: try OpenSSLSecurity())
         media.port = 0
-        media.streamPort = 0
+        media.tcpPort = 0
         var configuration = LiveKitServerConfiguration(keys: APIKeys(key), signingKey: key, media: media)
         change(&configuration)
         let livekit = LiveKitServer(configuration, logger: logger)

@@ -80,8 +80,8 @@ import Testing
         duet.tell(.left) { agent, _ in agent.setTransportPolicy(.relay) }
         let told = duet[.left].candidates.count
         _ = change(&duet, lost: isLost ? [Self.first] : [], found: [Self.second])
-        let streams = endpoint("192.0.2.9", ICEAgent.activePort)
-        duet.tell(.left) { agent, now in agent.addStreamHost(streams, .active, at: now) }
+        let host = endpoint("192.0.2.9", ICEAgent.activePort)
+        duet.tell(.left) { agent, now in agent.addTCPHost(host, .active, at: now) }
         duet.run(for: .milliseconds(5_000))
         #expect(duet[.left].candidates.count == told)
         #expect(!duet[.right].agent.knows(Self.second))

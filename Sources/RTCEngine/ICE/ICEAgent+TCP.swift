@@ -9,35 +9,36 @@ extension ICEAgent {
 
     /// TCP connections are accepted at `base` (passive), or can be made from its address (active; the port is
     /// `activePort`). Simultaneous open is for nobody: browsers do not know it.
-    public mutating func addStreamHost(_ base: TransportAddress, _ type: ICECandidate.TCPType, at now: Instant) {
+    public mutating func addTCPHost(_ base: TransportAddress, _ type: ICECandidate.TCPType, at now: Instant) {
         guard connectionState != .closed, type != .simultaneousOpen, !base.ip.isUnspecified, !isOurs(base)
         else { return }
         // RFC 8445 §2.5: a lite agent begins nothing.
         guard type == .passive || !configuration.isLite else { return }
-        let host = StreamHost(base: base, type: type)
-        streamHosts.append(host)
+        let host = TCPHost(base: base, type: type)
+        tcpHosts.append(host)
         tell(host, at: now)
         advance(at: now)
     }
 
-    /// Puts the candidates of all stream hosts out again, in a new generation.
-    mutating func tellStreamHosts(at now: Instant) {
-        for host in streamHosts where !session.locals.contains(where: { $0.base == host.base }) { tell(host, at: now) }
+    /// Puts the candidates of all TCP hosts out again, in a new generation.
+    mutating func tellTCPHosts(at now: Instant) {
+        for host in tcpHosts where !session.locals.contains(where: { $0.base == host.base }) { tell(host, at: now) }
     }
 
-    private mutating func tell(_ host: StreamHost, at now: Instant) {
+    private mutating func tell(_ host: TCPHost, at now: Instant) {
         guard mayTellOwnAddress() else { return }
-        let index = streamHosts.firstIndex { $0.base == host.base } ?? 0
+        let index = tcpHosts.firstIndex { $0.base == host.base } ?? 0
         let candidate = ICECandidate(
             foundation: foundations.foundation(of: .host, base: host.base.ip, transport: .tcp), transport: .tcp,
             priority: ICECandidate.priority(
-                ofStream: host.type, localPreference: host.base.ip.localPreference(index: index)),
+                ofTCP: host.type, localPreference: host.base.ip.localPreference(index: index)),
             address: .ip(host.base), type: .host, tcpType: host.type, usernameFragment: session.local.usernameFragment)
         tell(LocalCandidate(candidate: candidate, address: host.base, base: host.base), at: now)
     }
 
     /// A connection is over, or could not be made.
-    public mutating func streamClosed(from base: TransportAddress, to remote: TransportAddress, at now: Instant) {
+    public mutating func tcpConnectionClosed(from base: TransportAddress, to remote: TransportAddress, at now: Instant)
+    {
         guard connectionState != .closed else { return }
         let route = ICERoute(base: base, remote: remote)
         session.transactions.remove(over: route)
@@ -55,12 +56,12 @@ extension ICEAgent {
 
     /// Whether a socket of ours is bound or connected there.
     func isOurs(_ base: TransportAddress) -> Bool {
-        bases.contains(base) || streamHosts.contains { $0.base == base } || relays.contains { $0.relayed == base }
+        bases.contains(base) || tcpHosts.contains { $0.base == base } || relays.contains { $0.relayed == base }
     }
 }
 
 /// Where TCP connections come from or go to.
-struct StreamHost: Sendable, Equatable {
+struct TCPHost: Sendable, Equatable {
     let base: TransportAddress
     let type: ICECandidate.TCPType
 }
@@ -91,7 +92,7 @@ extension ICECandidate {
     }
 
     /// RFC 6544 §4.2, for a host: the direction goes before the address, active before passive.
-    static func priority(ofStream type: TCPType, localPreference: UInt16) -> UInt32 {
+    static func priority(ofTCP type: TCPType, localPreference: UInt16) -> UInt32 {
         let direction: UInt32 =
             switch type {
             case .active: 6

@@ -5,14 +5,14 @@ import Testing
 @testable import SimulatedCalls
 
 /// Candidates over TCP (RFC 6544), as dialogues. Connections are the owner's: the agent sees routes.
-@Suite struct ICEStreamTests {
+@Suite struct ICETCPTests {
     private static let active = endpoint("192.0.2.1", ICEAgent.activePort)
     private static let listener = endpoint("192.0.2.1", 7_000)
     private static let server = endpoint("198.51.100.1", 443)
 
-    private func peer(_ role: ICERole, _ streams: [(TransportAddress, ICECandidate.TCPType)]) -> ScriptedPeer {
+    private func peer(_ role: ICERole, _ hosts: [(TransportAddress, ICECandidate.TCPType)]) -> ScriptedPeer {
         var peer = ScriptedPeer(role: role)
-        peer.tell { agent, now in for (base, type) in streams { agent.addStreamHost(base, type, at: now) } }
+        peer.tell { agent, now in for (base, type) in hosts { agent.addTCPHost(base, type, at: now) } }
         return peer
     }
 
@@ -148,7 +148,7 @@ import Testing
         var peer = peer(.controlling, [(Self.active, .active)])
         peer.introduce(withCandidate: false)
         peer.tell { agent, now in agent.addRemoteCandidate(passive(), at: now) }
-        peer.tell { agent, now in agent.streamClosed(from: Self.active, to: Self.server, at: now) }
+        peer.tell { agent, now in agent.tcpConnectionClosed(from: Self.active, to: Self.server, at: now) }
         #expect(peer.agent.statistics.pairs.map(\.state) == [.failed])
     }
 
@@ -164,7 +164,7 @@ import Testing
         }
         connect()
         #expect(peer.agent.hasConsent)
-        peer.tell { agent, now in agent.streamClosed(from: Self.active, to: Self.server, at: now) }
+        peer.tell { agent, now in agent.tcpConnectionClosed(from: Self.active, to: Self.server, at: now) }
         #expect(!peer.agent.hasConsent)
         #expect(peer.agent.connectionState == .disconnected)
         connect()

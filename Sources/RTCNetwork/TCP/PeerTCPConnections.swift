@@ -3,7 +3,7 @@ internal import RTCWire
 
 /// The TCP connections of one peer connection (RFC 6544): those that a peer has made to our listener, and those that we
 /// make to a peer's. Each carries datagrams behind their lengths (RFC 4571). Lives on the connection's loop.
-final class PeerStreams: SocketReader, TimerTarget {
+final class PeerTCPConnections: SocketReader, TimerTarget {
     private struct Listener {
         let listener: StreamListener
         let token: UInt64
@@ -18,7 +18,7 @@ final class PeerStreams: SocketReader, TimerTarget {
         case proven
     }
 
-    private final class Stream {
+    private final class Connection {
         let socket: StreamSocket
         let token: UInt64
         /// As the engine names our side: where we listen, or `ICEAgent.activePort` of our address.
@@ -34,11 +34,11 @@ final class PeerStreams: SocketReader, TimerTarget {
         }
     }
 
-    private weak var owner: (any PeerStreamsOwner)?
+    private weak var owner: (any PeerTCPConnectionsOwner)?
     private let loop: NetworkLoop
     private let timer = LoopTimer()
     private var listeners: [Listener] = []
-    private var streams: [Stream] = []
+    private var connections: [Connection] = []
 
     /// Connections in all, and those among them that nobody has vouched for: a stranger who opens more waits.
     private static let limit = 32
@@ -48,7 +48,7 @@ final class PeerStreams: SocketReader, TimerTarget {
     /// Reads in one turn of the loop, 16 KiB each: others want their turn too.
     private static let readsInOneTurn = 8
 
-    init(on loop: NetworkLoop, for owner: any PeerStreamsOwner) {
+    init(on loop: NetworkLoop, for owner: any PeerTCPConnectionsOwner) {
         self.loop = loop
         self.owner = owner
         timer.target = self
@@ -69,19 +69,19 @@ final class PeerStreams: SocketReader, TimerTarget {
     /// not fit into the connection's queue is dropped, as a full line drops it.
     func send(_ datagram: [UInt8], from base: TransportAddress, to remote: TransportAddress) {
         guard let frame = StreamFraming.frame(datagram),
-            let stream = streams.first(where: { $0.base == base && $0.socket.remote == remote })
+            let connection = connections.first(where: { $0.base == base && $0.socket.remote == remote })
                 ?? connect(to: remote, from: base)
         else { return }
-        _ = stream.socket.write(frame)
+        _ = connection.socket.write(frame)
     }
 
     /// Closes everything.
     func close() {
-        loop.forget(listeners.map(\.token) + streams.map(\.token))
+        loop.forget(listeners.map(\.token) + connections.map(\.token))
         for listener in listeners { listener.listener.close() }
-        for stream in streams { stream.socket.close() }
+        for connection in connections { connection.socket.close() }
         listeners = []
-        streams = []
+        connections = []
     }
 
     /// The host has lost these addresses.
@@ -94,103 +94,103 @@ final class PeerStreams: SocketReader, TimerTarget {
             loop.forget([listener.token])
             listener.listener.close()
         }
-        for stream in streams where isLost(stream.base) { remove(stream) }
+        for connection in connections where isLost(connection.base) { remove(connection) }
         return gone.map(\.listener.address)
     }
 
     // MARK: Connections
 
-    private func connect(to remote: TransportAddress, from base: TransportAddress) -> Stream? {
-        guard base.port == ICEAgent.activePort, streams.count < Self.limit else { return nil }
+    private func connect(to remote: TransportAddress, from base: TransportAddress) -> Connection? {
+        guard base.port == ICEAgent.activePort, connections.count < Self.limit else { return nil }
         let local = TransportAddress(base.ip, port: 0)
         guard let socket = try? StreamSocket(connectingTo: remote, from: local),
             let token = try? socket.attach(to: loop, reader: self)
         else {
-            owner?.streamClosed(from: base, to: remote)
+            owner?.tcpConnectionClosed(from: base, to: remote)
             return nil
         }
-        let stream = Stream(socket, token: token, base: base, trust: .ours)
-        streams.append(stream)
-        return stream
+        let connection = Connection(socket, token: token, base: base, trust: .ours)
+        connections.append(connection)
+        return connection
     }
 
     private func accept(from listener: StreamListener) {
         // All that wait, or the loop is told again and again; whoever is too many is sent away.
         for _ in 0..<Self.limit {
             guard let socket = listener.accept() else { return }
-            let unproven = streams.count {
+            let unproven = connections.count {
                 if case .unproven = $0.trust { true } else { false }
             }
-            guard streams.count < Self.limit, unproven < Self.unprovenLimit,
+            guard connections.count < Self.limit, unproven < Self.unprovenLimit,
                 let token = try? socket.attach(to: loop, reader: self)
             else {
                 socket.close()
                 continue
             }
             let until = NetworkLoop.now + Self.patience
-            streams.append(Stream(socket, token: token, base: listener.address, trust: .unproven(until: until)))
+            connections.append(Connection(socket, token: token, base: listener.address, trust: .unproven(until: until)))
             loop.schedule(timer, at: until)
         }
     }
 
-    private func remove(_ stream: Stream) {
-        loop.forget([stream.token])
-        stream.socket.close()
-        streams.removeAll { $0 === stream }
+    private func remove(_ connection: Connection) {
+        loop.forget([connection.token])
+        connection.socket.close()
+        connections.removeAll { $0 === connection }
     }
 
     /// A connection is over: the engine looks for another way.
-    private func end(_ stream: Stream) {
-        let isKnown = stream.trust == .ours || stream.trust == .proven
-        remove(stream)
-        if isKnown { owner?.streamClosed(from: stream.base, to: stream.socket.remote) }
+    private func end(_ connection: Connection) {
+        let isKnown = connection.trust == .ours || connection.trust == .proven
+        remove(connection)
+        if isKnown { owner?.tcpConnectionClosed(from: connection.base, to: connection.socket.remote) }
     }
 
     // MARK: From the loop
 
     func socketReadable(_ token: UInt64, _ batch: inout ReceiveBatch) {
         if let listener = listeners.first(where: { $0.token == token }) { return accept(from: listener.listener) }
-        guard let stream = streams.first(where: { $0.token == token }) else { return }
-        stream.socket.becameReady()
-        read(stream)
+        guard let connection = connections.first(where: { $0.token == token }) else { return }
+        connection.socket.becameReady()
+        read(connection)
     }
 
-    private func read(_ stream: Stream) {
+    private func read(_ connection: Connection) {
         var bytes: [UInt8] = []
         for _ in 0..<Self.readsInOneTurn {
             bytes.removeAll(keepingCapacity: true)
-            switch stream.socket.read(into: &bytes) {
+            switch connection.socket.read(into: &bytes) {
             case .bytes:
-                stream.framing.append(bytes)
-                guard deliver(stream) else { return remove(stream) }
+                connection.framing.append(bytes)
+                guard deliver(connection) else { return remove(connection) }
             case .none: return
-            case .ended, .failed: return end(stream)
+            case .ended, .failed: return end(connection)
             }
         }
     }
 
     /// Hands whole datagrams over. False when a stranger has not begun with a check under a credential of ours.
-    private func deliver(_ stream: Stream) -> Bool {
-        while var datagram = stream.framing.next() {
-            owner?.streamReceived(&datagram, from: stream.socket.remote, to: stream.base)
-            if case .unproven = stream.trust {
+    private func deliver(_ connection: Connection) -> Bool {
+        while var datagram = connection.framing.next() {
+            owner?.tcpConnectionReceived(&datagram, from: connection.socket.remote, to: connection.base)
+            if case .unproven = connection.trust {
                 // RFC 6544 §7.3: the first thing over a connection is a check; its user name tells whose connection it
                 // is.
-                guard owner?.knowsPeer(at: stream.socket.remote) == true else { return false }
-                stream.trust = .proven
+                guard owner?.knowsPeer(at: connection.socket.remote) == true else { return false }
+                connection.trust = .proven
             }
             // The owner may have closed everything meanwhile.
-            guard stream.socket.state != .closed else { return true }
+            guard connection.socket.state != .closed else { return true }
         }
         return true
     }
 
     func timerFired(at now: Instant) {
         var next: Instant?
-        for stream in streams {
-            guard case .unproven(let until) = stream.trust else { continue }
+        for connection in connections {
+            guard case .unproven(let until) = connection.trust else { continue }
             if until <= now {
-                remove(stream)
+                remove(connection)
             } else {
                 next = min(next ?? until, until)
             }
@@ -200,8 +200,8 @@ final class PeerStreams: SocketReader, TimerTarget {
 }
 
 /// A peer connection, as its TCP connections see it. On the loop's thread.
-protocol PeerStreamsOwner: AnyObject {
-    func streamReceived(_ datagram: inout [UInt8], from remote: TransportAddress, to base: TransportAddress)
-    func streamClosed(from base: TransportAddress, to remote: TransportAddress)
+protocol PeerTCPConnectionsOwner: AnyObject {
+    func tcpConnectionReceived(_ datagram: inout [UInt8], from remote: TransportAddress, to base: TransportAddress)
+    func tcpConnectionClosed(from base: TransportAddress, to remote: TransportAddress)
     func knowsPeer(at remote: TransportAddress) -> Bool
 }
