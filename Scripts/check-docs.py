@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Checks what the documents point at: linked files, files in `code`, and the symbols or tests named behind them.
 
-    `RTCWire/STUN/SHA1.swift:digest`          a word that has to stand in that file
-    `RTCWireTests/STUN/HashTests.swift:...`   likewise; a test's sentence, word for word
+    `RTCWire/Digests/SHA1.swift:digest`          a word that has to stand in that file
+    `RTCWireTests/Digests/HashTests.swift:...`   likewise; a test's sentence, word for word
 Paths are relative to the document, the repository, its Sources or its Tests; a name without a folder may also be that
 of a file below the document's folder. Of Interop's tests each has to be named in its README.
 
