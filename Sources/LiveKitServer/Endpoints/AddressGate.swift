@@ -32,15 +32,3 @@ package final class AddressGate: Sendable {
         return IPAddress(text)?.site
     }
 }
-
-extension IPAddress {
-    /// Whom it is counted for: a host of IPv6 has a whole /64 (RFC 7217), and one of IPv4 that comes to a socket of
-    /// both (RFC 4291 §2.5.5.2) is one of IPv4.
-    var site: IPAddress {
-        switch self {
-        case .v4: self
-        case .v6(0, let low) where low >> 32 == 0xffff: .v4(UInt32(truncatingIfNeeded: low))
-        case .v6(let high, _): .v6(high, 0)
-        }
-    }
-}

@@ -43,6 +43,16 @@ public enum IPAddress: Hashable, Sendable {
         case .v6(let high, _): high >> 56 == 0xff
         }
     }
+
+    /// Whom it is counted for: a host of IPv6 has a whole /64 (RFC 7217), and one of IPv4 that comes to a socket of
+    /// both (RFC 4291 §2.5.5.2) is one of IPv4.
+    package var site: IPAddress {
+        switch self {
+        case .v4: self
+        case .v6(0, let low) where low >> 32 == 0xffff: .v4(UInt32(truncatingIfNeeded: low))
+        case .v6(let high, _): .v6(high, 0)
+        }
+    }
 }
 
 /// An address and a port of a datagram transport.

@@ -26,7 +26,7 @@ extension TURNServerMachine {
         guard allocationsOfUser[session.login.quotaName, default: 0] < configuration.maximumAllocationsPerUser else {
             return refuse(request, session, .allocationQuotaReached, to: client, at: now)
         }
-        let isFromThere = { (slot: Slot) in slot.allocation?.client.remote.ip.household == client.remote.ip.household }
+        let isFromThere = { (slot: Slot) in slot.allocation?.client.remote.ip.site == client.remote.ip.site }
         guard slots.count(where: isFromThere) < configuration.maximumAllocationsPerAddress else {
             return refuse(request, session, .allocationQuotaReached, to: client, at: now)
         }

@@ -32,16 +32,6 @@ struct TokenBucket: Sendable {
     }
 }
 
-extension IPAddress {
-    /// What is one address's of IPv4, and of IPv6 a /64's, for a household has one.
-    var household: UInt64 {
-        switch self {
-        case .v4(let value): UInt64(value)
-        case .v6(let high, _): high
-        }
-    }
-}
-
 /// How many answers strangers get over UDP. Whoever writes another's address into a datagram has our answer go there,
 /// and a challenge is larger than what it answers: so they stay few for each address. A table of fixed size: addresses
 /// that meet in a row share it.
@@ -55,7 +45,12 @@ struct StrangerLimit: Sendable {
     }
 
     mutating func allows(_ ip: IPAddress, at now: Instant) -> Bool {
-        var mixed = (ip.household ^ key) &* 0x9e37_79b9_7f4a_7c15
+        let site: UInt64 =
+            switch ip.site {
+            case .v4(let value): UInt64(value)
+            case .v6(let high, _): high
+            }
+        var mixed = (site ^ key) &* 0x9e37_79b9_7f4a_7c15
         mixed = (mixed ^ mixed >> 32) &* 0xbf58_476d_1ce4_e5b9
         return rows[Int(mixed >> 33) % rows.count].take(1, at: now)
     }

@@ -41,7 +41,7 @@ public actor TURNService {
     private var sources: [UInt64: Source] = [:]
     private var clientSockets: [Int: ClientSocket] = [:]
     private var streams: [Int: ClientStream] = [:]
-    private var streamsOfHousehold = HouseholdCounts()
+    private var streamsOfSite = SiteCounts()
     /// By the place of their name.
     private var relays: [RelaySocket?] = []
     private var nextNumber = 0
@@ -123,7 +123,7 @@ public actor TURNService {
         sources = [:]
         clientSockets = [:]
         streams = [:]
-        streamsOfHousehold.removeAll()
+        streamsOfSite.removeAll()
         relays = []
         busy = []
     }
@@ -260,7 +260,7 @@ public actor TURNService {
             let ip = socket.remote.ip
             let tls = isTLS ? identity.flatMap { try? TLSConnection(as: $0) } : nil
             guard streams.count < configuration.maximumStreams,
-                streamsOfHousehold[ip] < configuration.maximumStreamsPerAddress, mayCome(from: ip),
+                streamsOfSite[ip] < configuration.maximumStreamsPerAddress, mayCome(from: ip),
                 (tls != nil) == isTLS,
                 let token = try? socket.attach(to: loop, reader: link)
             else {
@@ -271,7 +271,7 @@ public actor TURNService {
             let client = TURNClientPath(isTLS ? .tls : .tcp, socket: number, remote: socket.remote)
             let stream = ClientStream(socket, client: client, token: token, tls: tls, at: now)
             streams[number] = stream
-            streamsOfHousehold.add(ip)
+            streamsOfSite.add(ip)
             add(token, .stream(stream))
         }
     }
@@ -279,16 +279,16 @@ public actor TURNService {
     /// Whoever has shown no credential yet is not to take the places of all others.
     private func mayCome(from ip: IPAddress) -> Bool {
         let limit = configuration.maximumStrangersPerAddress
-        guard streamsOfHousehold[ip] >= limit else { return true }
+        guard streamsOfSite[ip] >= limit else { return true }
         let strangers = streams.values.count {
-            $0.client.remote.ip.household == ip.household && !machine.hasAllocation($0.client)
+            $0.client.remote.ip.site == ip.site && !machine.hasAllocation($0.client)
         }
         return strangers < limit
     }
 
     private func end(_ stream: ClientStream, at now: Instant) {
         guard streams.removeValue(forKey: stream.client.socket) != nil else { return }
-        streamsOfHousehold.remove(stream.client.remote.ip)
+        streamsOfSite.remove(stream.client.remote.ip)
         forget(stream.token)
         stream.close()
         machine.streamClosed(stream.client)

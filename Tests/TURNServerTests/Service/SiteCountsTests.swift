@@ -3,11 +3,11 @@ import Testing
 
 @testable import TURNServer
 
-@Suite struct HouseholdCountsTests {
+@Suite struct SiteCountsTests {
     private func address(_ text: String) throws -> IPAddress { try #require(IPAddress(text)) }
 
     @Test func `the addresses of a /64 are counted as one, those of IPv4 each`() throws {
-        var streams = HouseholdCounts()
+        var streams = SiteCounts()
         for text in ["2001:db8::1", "2001:db8::2", "2001:db8:0:0:ffff::1", "192.0.2.1"] {
             streams.add(try address(text))
         }
