@@ -94,13 +94,13 @@ package actor RoomRecorder {
         recordings[id]?.task = task
         await accepted(id)
         if let track = await room.remoteTracks[track] { arrived(track, for: id) }
-        await room.setSubscribed(track, true)
+        await room.setSubscribed(true, to: track)
         search(for: id)
         var failure = await task.value
         let recording = recordings.removeValue(forKey: id)
         recording?.search?.cancel()
         if let reason = recording?.failure { failure = failure ?? reason }
-        if !recordings.values.contains(where: { $0.track == track }) { await room.setSubscribed(track, false) }
+        if !recordings.values.contains(where: { $0.track == track }) { await room.setSubscribed(false, to: track) }
         return failure
     }
 
@@ -177,7 +177,7 @@ package actor RoomRecorder {
         }
         // It was asked for before the server told of it.
         if case .trackPublished(let publication, _) = event, !recordings(of: publication.sid).isEmpty {
-            await room.setSubscribed(publication.sid, true)
+            await room.setSubscribed(true, to: publication.sid)
         }
         if case .trackSubscribed(let track) = event {
             for id in recordings(of: track.sid) { arrived(track, for: id) }

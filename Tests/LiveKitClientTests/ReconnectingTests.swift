@@ -51,7 +51,7 @@ import Testing
             Dialogue.info("ann", tracks: [Dialogue.track("TR_1", "a"), Dialogue.track("TR_2", "b")])
         ])
         dialogue.publish()
-        dialogue.machine.setSubscribed(TrackSID("TR_2"), false)
+        dialogue.machine.setSubscribed(false, to: TrackSID("TR_2"))
         dialogue.machine.setQuality(TrackSID("TR_1"), nil)
         _ = dialogue.media(.answerMade(id: 1, sdp: "our answer"))
         _ = dialogue.hears(from: "ann", sequence: 9) { $0.user = .init() }

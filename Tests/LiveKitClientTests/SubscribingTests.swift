@@ -78,19 +78,19 @@ import Testing
 
     @Test func `tracks are asked for and settled by name`() {
         let dialogue = Dialogue.connected([Dialogue.info("ann", tracks: [Self.camera])], autoSubscribe: false)
-        dialogue.machine.setSubscribed(TrackSID("TR_1"), true)
+        dialogue.machine.setSubscribed(true, to: TrackSID("TR_1"))
         #expect(dialogue.said() == ["> subscribe TR_1"])
         dialogue.machine.setQuality(TrackSID("TR_1"), .low)
         dialogue.machine.setQuality(TrackSID("TR_1"), nil)
         #expect(dialogue.said() == ["> track_setting low", "> track_setting off"])
-        dialogue.machine.setSubscribed(TrackSID("TR_1"), false)
+        dialogue.machine.setSubscribed(false, to: TrackSID("TR_1"))
         #expect(dialogue.said() == ["> unsubscribe TR_1"])
     }
 
     @Test func `what was asked for of tracks is asked for again in a new session, of those that are there`() {
         let tracks = [Self.camera, Dialogue.track("TR_2", "screen"), Dialogue.track("TR_3", "more")]
         let dialogue = Dialogue.connected([Dialogue.info("ann", tracks: tracks)], autoSubscribe: false)
-        dialogue.machine.setSubscribed(TrackSID("TR_1"), true)
+        dialogue.machine.setSubscribed(true, to: TrackSID("TR_1"))
         dialogue.machine.setQuality(TrackSID("TR_1"), .low)
         dialogue.machine.setQuality(TrackSID("TR_2"), .low)
         dialogue.machine.setQuality(TrackSID("TR_2"), nil)

@@ -176,7 +176,7 @@ extension RoomClientMachine {
         guard let place = publishing.place(of: sid), publishing.tracks[place].isMuted != isMuted else { return }
         publishing.tracks[place].isMuted = isMuted
         publishing.tracks[place].info?.muted = isMuted
-        put(.tell(.localTrackMuted(sid, isMuted)))
+        put(.tell(.localTrackMuted(sid, isMuted: isMuted)))
     }
 
     /// Who may subscribe to our tracks: everybody, or those who are named.

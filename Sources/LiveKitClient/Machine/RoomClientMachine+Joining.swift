@@ -67,7 +67,7 @@ extension RoomClientMachine {
         case .connectionQuality(let update): qualityChanged(update.updates)
         case .streamStateUpdate(let update):
             for state in update.streamStates {
-                put(.tell(.trackPaused(TrackSID(state.trackSid), state.state == .paused)))
+                put(.tell(.trackPaused(TrackSID(state.trackSid), isPaused: state.state == .paused)))
             }
         case .subscriptionPermissionUpdate(let update):
             put(.tell(.subscriptionPermissionChanged(TrackSID(update.trackSid), isAllowed: update.allowed)))

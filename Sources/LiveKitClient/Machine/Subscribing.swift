@@ -21,14 +21,14 @@ struct Subscribing {
 
 extension RoomClientMachine {
     /// Asks for a track, or says that it is not wanted any more.
-    mutating func setSubscribed(_ sid: TrackSID, _ isWanted: Bool) {
-        subscribing.wanted[sid] = isWanted
+    mutating func setSubscribed(_ isSubscribed: Bool, to sid: TrackSID) {
+        subscribing.wanted[sid] = isSubscribed
         guard let (_, participant) = roster.track(sid) else { return }
         say(
             .subscription(
                 .with {
                     $0.trackSids = [sid.rawValue]
-                    $0.subscribe = isWanted
+                    $0.subscribe = isSubscribed
                     $0.participantTracks = [
                         .with {
                             $0.participantSid = participant.sid.rawValue
@@ -53,7 +53,7 @@ extension RoomClientMachine {
     /// In a new session everybody's tracks have the names that they had, unless they came anew.
     mutating func subscriptionsBeginAnew() {
         for (sid, isWanted) in subscribing.wanted.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
-            setSubscribed(sid, isWanted)
+            setSubscribed(isWanted, to: sid)
         }
         for (sid, quality) in subscribing.qualities.sorted(by: { $0.key.rawValue < $1.key.rawValue })
         where roster.track(sid) != nil {

@@ -50,7 +50,7 @@ public enum RoomEvent: Sendable {
     /// A track is no longer muted. The publication is as it is now.
     case trackUnmuted(RemoteTrackPublication, RemoteParticipant)
     /// The server has paused the track for want of bandwidth (true), or goes on with it (false).
-    case trackPaused(TrackSID, Bool)
+    case trackPaused(TrackSID, isPaused: Bool)
     /// The track's publisher permits us to subscribe to it, or no longer does.
     case subscriptionPermissionChanged(TrackSID, isAllowed: Bool)
     /// The server knows of a track of ours, and calls it so: after `Room.publish`, and again, with another sid, in each
@@ -61,7 +61,7 @@ public enum RoomEvent: Sendable {
     case localTrackUnpublished(TrackSID)
     /// The server has muted a track of ours (true), or unmuted it (false). `LocalTrackPublication.setMuted` causes no
     /// such event.
-    case localTrackMuted(TrackSID, Bool)
+    case localTrackMuted(TrackSID, isMuted: Bool)
     /// A message for us, or for everybody, has come (`Room.publish(data:)` of another participant, or the server's).
     case dataReceived(DataReceived)
     /// A participant publishes a data track: from now on, or already when we came. `Room.subscribe` gives its frames.

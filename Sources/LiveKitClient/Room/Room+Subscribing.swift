@@ -5,8 +5,8 @@ extension Room {
     /// Subscribes to a published track (true), or unsubscribes from it (false), whatever `ConnectOptions.autoSubscribe`
     /// says; in new sessions as well. Back at once: `RoomEvent.trackSubscribed`, `trackUnsubscribed` or
     /// `trackSubscriptionFailed` tells what comes of it.
-    public func setSubscribed(_ sid: TrackSID, _ isWanted: Bool) async {
-        machine.setSubscribed(sid, isWanted)
+    public func setSubscribed(_ isSubscribed: Bool, to sid: TrackSID) async {
+        machine.setSubscribed(isSubscribed, to: sid)
         await apply()
     }
 

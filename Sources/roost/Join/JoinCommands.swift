@@ -107,7 +107,7 @@ extension JoinRunner {
             publications.removeAll { $0 === publication }
             await publication.unpublish()
         case .subscribe:
-            await room.setSubscribed(TrackSID(try command.needed(\.track, "track")), command.wanted ?? true)
+            await room.setSubscribed(command.wanted ?? true, to: TrackSID(try command.needed(\.track, "track")))
         case .quality:
             let name = try command.needed(\.quality, "quality")
             guard name == "off" || VideoQuality(rawValue: name) != nil else {
