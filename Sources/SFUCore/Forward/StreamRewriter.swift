@@ -459,8 +459,8 @@ extension StreamRewriter {
         let place: Int64
     }
 
-    /// What a subscriber asks for (RFC 4585 §6.2.1); nil when it is unknown, was sent again less than a round trip ago,
-    /// or so often that once more would not help, or has not come itself.
+    /// What a subscriber asks for by NACK (RFC 4585 §6.2.1); nil when it is unknown, was sent again less than a round
+    /// trip ago, or so often that once more would not help, or has not come itself.
     public mutating func missed(_ sequenceNumber: UInt16, roundTrip: Interval, at now: Instant) -> Missed? {
         let step = SequenceNumber.distance(from: UInt16(truncatingIfNeeded: next - 1), to: sequenceNumber)
         let outgoing = next - 1 + Int64(step)

@@ -132,7 +132,7 @@ final class Publication {
         }
     }
 
-    func wait(_ packet: WaitingPacket, _ bytes: Int) {
+    func enqueue(_ packet: WaitingPacket, _ bytes: Int) {
         waiting.append(packet)
         waitingBytes += bytes
     }

@@ -40,7 +40,7 @@ extension Room {
         if bringsStructure || !publication.hasRoom(for: packet.header, ofStream: stream, bytes: bytes.byteCount) {
             forwardReceived(into: &outbox, at: now, sending: send)
         }
-        keep(packet, bytes, of: publication, from: peer, at: now)
+        store(packet, bytes, of: publication, from: peer, at: now)
     }
 
     /// Forwards what has come since the last time, and the silence that is due; what else comes of it comes by
@@ -61,7 +61,7 @@ extension Room {
                 subscriptions.uncounted(next) { $0.prefetchMachine() }
                 subscriptions.uncounted(next) { $0.prefetchStream() }
                 subscriptions.uncounted(next) { subscription in
-                    subscription.receive(publication.waiting, of: publication, into: &outbox, at: now)
+                    subscription.forward(publication.waiting, of: publication, into: &outbox, at: now)
                     if outbox.isFull { send(&outbox) }
                 }
             }
@@ -73,7 +73,7 @@ extension Room {
         if !introductions.isEmpty { introduce(into: &outbox, at: now, sending: send) }
     }
 
-    private func keep(
+    private func store(
         _ packet: ReceivedPacket, _ bytes: RawSpan, of publication: Publication, from peer: RoomPeer, at now: Instant
     ) {
         let stream = publication.stream(ofReceivedLayer: packet.layer)
@@ -116,17 +116,17 @@ extension Room {
         if published.bringsEarlierSound, publication.track.lacks(published.sequence - 1, layer: stream) {
             recover(before: published, packet.header, bytes, of: publication, at: now)
         }
-        wait(published, packet.header, bytes, from: ids, of: publication)
+        enqueue(published, packet.header, bytes, from: ids, of: publication)
     }
 
-    private func wait(
+    private func enqueue(
         _ packet: PublishedPacket, _ header: RTPHeader, _ bytes: RawSpan, from publisher: HeaderExtensionIDs,
         of publication: Publication
     ) {
         if publication.waiting.isEmpty { waiting.append(publication) }
         let extensions = ForwardedExtensions(
             of: header, bytes, from: publisher, playoutDelay: publication.description.playoutDelay)
-        publication.wait(WaitingPacket(published: packet, header: header, extensions: extensions), bytes.byteCount)
+        publication.enqueue(WaitingPacket(published: packet, header: header, extensions: extensions), bytes.byteCount)
     }
 
     /// Sound that was lost on its way here and has come with a later packet goes out as the packet that was lost: also
@@ -146,7 +146,7 @@ extension Room {
                     header, lost.span.bytes, layer: Int(packet.layer), extensions: HeaderExtensionIDs(), at: now)
             else { continue }
             publication.recovered += 1
-            wait(published, header, lost.span.bytes, from: HeaderExtensionIDs(), of: publication)
+            enqueue(published, header, lost.span.bytes, from: HeaderExtensionIDs(), of: publication)
         }
     }
 }

@@ -9,8 +9,8 @@ import RTCWire
 /// calls `tick` when `nextWake` has come. A participant may have one peer connection or two, one to publish and one to
 /// subscribe: the room knows of peers only.
 ///
-/// A packet's way: `receive` → `keep` → `PublishedTrack.receive`, which keeps it once for all; then, subscriber after
-/// subscriber, `forwardReceived` → `Subscription.receive`, which decides and numbers → `PeerMachine.forward` of the
+/// A packet's way: `receive` → `store` → `PublishedTrack.receive`, which keeps it once for all; then, subscriber after
+/// subscriber, `forwardReceived` → `Subscription.forward`, which decides and numbers → `PeerMachine.forward` of the
 /// subscriber. Each gets all of a burst at once: to reach a subscriber's state costs more than to write one packet of
 /// it, and the system call takes one's packets in one piece.
 public final class Room {
@@ -439,8 +439,9 @@ public final class Room {
     private func settleEvents(of peer: RoomPeer, at now: Instant) {
         while let event = peer.machine.pollEvent() {
             switch event {
+            // NACK (RFC 4585 §6.2.1).
             case .packetRequested(let transceiver, let number):
-                peer.subscription(on: transceiver)?.`repeat`(number, at: now)
+                peer.subscription(on: transceiver)?.retransmit(number, at: now)
             case .keyFrameRequested(let transceiver):
                 guard let subscription = peer.subscription(on: transceiver) else { continue }
                 subscription.wantKeyFrame(at: now)

@@ -57,13 +57,13 @@ final class Subscription {
     /// - Parameters:
     ///   - packets: in the order in which they came; the track still keeps all of them (`Publication.hasRoom`).
     ///   - publication: this subscription's.
-    func receive(
+    func forward(
         _ packets: [WaitingPacket], of publication: Publication, into outbox: inout DatagramOutbox, at now: Instant
     ) {
-        peer._withUnsafeGuaranteedRef { receive(packets, of: publication, for: $0, into: &outbox, at: now) }
+        peer._withUnsafeGuaranteedRef { forward(packets, of: publication, for: $0, into: &outbox, at: now) }
     }
 
-    private func receive(
+    private func forward(
         _ packets: [WaitingPacket], of publication: Publication, for subscriber: RoomPeer,
         into outbox: inout DatagramOutbox, at now: Instant
     ) {
@@ -132,8 +132,8 @@ final class Subscription {
         target = former
     }
 
-    /// The subscriber misses a packet.
-    func `repeat`(_ number: UInt16, at now: Instant) {
+    /// The subscriber misses a packet, and asks for it by NACK (RFC 4585 §6.2.1).
+    func retransmit(_ number: UInt16, at now: Instant) {
         let roundTrip = subscriber.machine.roundTrip(on: transceiver) ?? Self.assumedRoundTrip
         guard let (out, packet) = repair(number, roundTrip: roundTrip, at: now) else { return }
         // Repeats are queued.
