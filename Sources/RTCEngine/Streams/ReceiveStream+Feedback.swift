@@ -7,7 +7,7 @@ extension ReceiveStream {
     /// Asks the sender for a key frame, as soon as the throttle allows: a new consumer of the frames wants to begin.
     public mutating func requestKeyFrame(into queue: inout PacketQueue, at now: Instant) {
         guard isVideo else { return }
-        wish.wantForApplication(at: now)
+        keyFrameRequester.wantForApplication(at: now)
         sendFeedback(into: &queue, at: now)
     }
 
@@ -25,7 +25,7 @@ extension ReceiveStream {
             }
             if !givenUp.isEmpty { advance(at: now) }
         }
-        guard wish.isDue(roundTrip: roundTripTime, at: now) else { return }
+        guard keyFrameRequester.isDue(roundTrip: roundTripTime, at: now) else { return }
         if configuration.usesPLI {
             counters.pliCount += 1
             send(

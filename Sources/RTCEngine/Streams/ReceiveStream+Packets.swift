@@ -129,7 +129,7 @@ extension ReceiveStream {
             let payload = packet.extracting(passed.payload)
             if depacketizers[depacketizerIndex(format)].startsKeyFrame(payload) {
                 counters.keyFramesReceived += 1
-                wish.fulfilled()
+                keyFrameRequester.fulfilled()
             }
         }
         if passed.header.marker { counters.framesReceived += 1 }

@@ -26,7 +26,7 @@ public struct ReceiveStream: Sendable {
     var counters = ReceiveCounters()
     private var buffer: JitterBuffer
     var nacks: NACKList
-    var wish: KeyFrameWish
+    var keyFrameRequester: KeyFrameRequester
     private var playout: PlayoutClock
     var fullIntraRequestNumber: UInt8 = 0
     private var descriptors = DependencyDescriptorReader()
@@ -73,7 +73,7 @@ public struct ReceiveStream: Sendable {
                 videoHold: configuration.videoHoldLimit, audioHold: configuration.audioHoldLimit))
         nacks = NACKList(
             reorderingTolerance: configuration.reorderingTolerance, maximumTries: configuration.maximumNACKs)
-        wish = KeyFrameWish(interval: configuration.keyFrameRequestInterval)
+        keyFrameRequester = KeyFrameRequester(interval: configuration.keyFrameRequestInterval)
         playout = PlayoutClock(delay: configuration.playoutDelay)
     }
 
@@ -117,7 +117,7 @@ public struct ReceiveStream: Sendable {
                 bytes: packet.withUnsafeBytes { [UInt8]($0) }, arrivedAt: now,
                 dropped: counters.otherDropped - dropped)
         }
-        wish.packetReceived()
+        keyFrameRequester.packetReceived()
         if configuration.unit == .frames { advance(at: now) }
         sendFeedback(into: &queue, at: now)
     }
@@ -342,10 +342,10 @@ public struct ReceiveStream: Sendable {
         }
         nacks.remove(before: buffer.head)
         switch buffer.mode {
-        case .decoding: wish.decodingGoesOn()
+        case .decoding: keyFrameRequester.decodingGoesOn()
         case .needsKeyFrame:
             guard buffer.packetCount > 0 || format != nil else { return }
-            wish.want(after: format == nil ? Self.firstKeyFrameDelay : .zero, at: now)
+            keyFrameRequester.want(after: format == nil ? Self.firstKeyFrameDelay : .zero, at: now)
         }
     }
 
@@ -371,7 +371,7 @@ public struct ReceiveStream: Sendable {
         counters.framesReceived += 1
         if frame.isKeyFrame {
             counters.keyFramesReceived += 1
-            wish.fulfilled()
+            keyFrameRequester.fulfilled()
         }
         outputs.append(.frame(frame))
     }
@@ -442,7 +442,7 @@ public struct ReceiveStream: Sendable {
     public var nextWake: Instant? {
         guard !hasEnded else { return nil }
         var wake = bufferWake
-        for other in [nacks.nextWake, wish.nextWake] {
+        for other in [nacks.nextWake, keyFrameRequester.nextWake] {
             if let other { wake = wake.map { min($0, other) } ?? other }
         }
         return wake

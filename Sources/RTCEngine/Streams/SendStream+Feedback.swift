@@ -26,7 +26,8 @@ extension SendStream {
             for entry in request.entries where entry.ssrc == ssrc {
                 counters.firCount += 1
                 // RFC 5104 §4.3.1.2: the same number is a repetition of the same command.
-                guard keyFrames.isNew(fullIntraRequest: entry.sequenceNumber, from: request.senderSSRC) else {
+                guard keyFrameRequestLimiter.isNew(fullIntraRequest: entry.sequenceNumber, from: request.senderSSRC)
+                else {
                     continue
                 }
                 keyFrameWanted(at: now)
@@ -51,7 +52,7 @@ extension SendStream {
 
     private mutating func keyFrameWanted(at now: Instant) {
         guard configuration.format.isVideo else { return }
-        if keyFrames.wanted(at: now) { outputs.append(.keyFrameRequested) }
+        if keyFrameRequestLimiter.wanted(at: now) { outputs.append(.keyFrameRequested) }
     }
 
     // MARK: Retransmission

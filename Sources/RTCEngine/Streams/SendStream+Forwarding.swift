@@ -110,7 +110,7 @@ extension SendStream {
             if head.marker { counters.framesSent += 1 }
             if head.startsKeyFrame {
                 counters.keyFramesSent += 1
-                keyFrames.keyFrameSent(at: now)
+                keyFrameRequestLimiter.keyFrameSent(at: now)
             }
             noteClock(head.timestamp, at: now)
         }

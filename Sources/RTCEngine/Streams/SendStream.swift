@@ -29,7 +29,7 @@ public struct SendStream: Sendable {
     /// How far back from the newest packet the last one went that was sent again to probe the path.
     var paddingOffset: UInt16 = 0
     var history: SendHistory
-    var keyFrames: KeyFrameRequests
+    var keyFrameRequestLimiter: KeyFrameRequestLimiter
     var remote = RemoteReception()
     var outputs = FIFO<SendStreamOutput>()
 
@@ -49,7 +49,7 @@ public struct SendStream: Sendable {
         timestampOffset = UInt32(truncatingIfNeeded: random.next() >> 24)
         midPacketsLeft = configuration.mid == nil ? 0 : Self.midPacketCount
         history = Self.history(configuration)
-        keyFrames = KeyFrameRequests(interval: configuration.keyFrameInterval)
+        keyFrameRequestLimiter = KeyFrameRequestLimiter(interval: configuration.keyFrameInterval)
 
         form = Self.form(configuration)
         headerRoom = Self.headerRoom(configuration)
@@ -134,7 +134,7 @@ public struct SendStream: Sendable {
         counters.framesSent += 1
         if frame.isKeyFrame {
             counters.keyFramesSent += 1
-            keyFrames.keyFrameSent(at: now)
+            keyFrameRequestLimiter.keyFrameSent(at: now)
         }
         return true
     }
@@ -249,13 +249,13 @@ public struct SendStream: Sendable {
 
     /// When `tick` is next wanted: a throttled request for a key frame or a packet of a telephone event falls due.
     public var nextWake: Instant? {
-        guard let tone = tones.nextWake else { return keyFrames.nextWake }
-        return keyFrames.nextWake.map { min($0, tone) } ?? tone
+        guard let tone = tones.nextWake else { return keyFrameRequestLimiter.nextWake }
+        return keyFrameRequestLimiter.nextWake.map { min($0, tone) } ?? tone
     }
 
     /// Does what has fallen due, but for packets.
     public mutating func tick(at now: Instant) {
-        if keyFrames.tick(at: now) { outputs.append(.keyFrameRequested) }
+        if keyFrameRequestLimiter.tick(at: now) { outputs.append(.keyFrameRequested) }
     }
 
     /// Does what has fallen due.

@@ -1,15 +1,15 @@
-/// A receiver's wish for a key frame: when to ask, and how soon again (RFC 4585 §6.3.1, throttled).
-struct KeyFrameWish: Sendable {
+/// Asks for key frames on the receiver's side: when to ask, and how soon again (RFC 4585 §6.3.1, throttled).
+struct KeyFrameRequester: Sendable {
     private enum State: Sendable {
         case content
         /// Not asked for yet, or asked before and due again at `askAt`.
         case wanted(askAt: Instant)
-        /// Asked, and no packet has come since: the sender is silent, so the wish rests until one comes.
+        /// Asked, and no packet has come since: the sender is silent, so it rests until one comes.
         case resting(askAt: Instant)
     }
 
     private var state = State.content
-    /// The application wishes it, and not only the stream, which is content once decoding goes on.
+    /// The application wants one, and not only the stream, which is content once decoding goes on.
     private var isOfApplication = false
     private var lastAsked: Instant?
     private let interval: Interval

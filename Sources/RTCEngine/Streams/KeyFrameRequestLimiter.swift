@@ -1,5 +1,5 @@
 /// Requests of receivers for a key frame, on the sender's side: passed on at most once an interval, none forgotten.
-struct KeyFrameRequests: Sendable {
+struct KeyFrameRequestLimiter: Sendable {
     private enum State: Sendable {
         case idle
         /// A request came too soon after the last: it is passed on then, unless a key frame goes out before.
