@@ -19,7 +19,7 @@ import Testing
         response.message = Dialogue.join()
         let bytes: [UInt8] = try response.serializedBytes()
         var options = ConnectOptions()
-        options.door = SignalDoor { _, tell in
+        options.inProcessSignaling = InProcessSignaling { _, tell in
             tell(.open)
             tell(.message(bytes))
             return SilentChannel()
@@ -45,7 +45,7 @@ import Testing
     @Test func `a connect that is under way when the room is left fails with that, and the events end`() async {
         let (opened, tell) = AsyncStream.makeStream(of: Void.self)
         var options = ConnectOptions()
-        options.door = SignalDoor { _, _ in
+        options.inProcessSignaling = InProcessSignaling { _, _ in
             tell.yield()
             return SilentChannel()
         }

@@ -26,14 +26,14 @@ struct DemultiplexerTests {
     private static let hello: [UInt8] = [22, 254, 253, 0, 0]
 
     private func receiver(of datagram: [UInt8], from port: UInt16) -> Peer? {
-        switch demultiplexer.verdict(on: datagram.span.bytes, from: Self.address(port)) {
+        switch demultiplexer.route(of: datagram.span.bytes, from: Self.address(port)) {
         case .peer(let peer): peer
         case .stranger: nil
         }
     }
 
-    private func drop(of datagram: [UInt8], from port: UInt16) -> Demultiplexer<Peer>.Drop? {
-        switch demultiplexer.verdict(on: datagram.span.bytes, from: Self.address(port)) {
+    private func drop(of datagram: [UInt8], from port: UInt16) -> Demultiplexer<Peer>.DropReason? {
+        switch demultiplexer.route(of: datagram.span.bytes, from: Self.address(port)) {
         case .peer: nil
         case .stranger(let drop): drop
         }

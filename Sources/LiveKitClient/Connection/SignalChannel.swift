@@ -11,7 +11,7 @@ package protocol SignalChannel: AnyObject, Sendable {
 extension BinarySocket: SignalChannel {}
 
 /// A server in the same process: rooms reach it without network, certificate and token.
-package struct SignalDoor: Sendable {
+package struct InProcessSignaling: Sendable {
     /// Is told what happens on a channel, in order, on any thread.
     package typealias Teller = @Sendable (BinarySocket.Fact) -> Void
 

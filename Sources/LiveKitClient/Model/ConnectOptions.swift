@@ -25,7 +25,7 @@ public struct ConnectOptions: Sendable {
     /// and the server, can make those. The server's own messages are taken in any case, its calls and streams are not.
     public var acceptsPlain = false
     /// Leads to a server in this process; then there is no URL to connect to.
-    package var door: SignalDoor?
+    package var inProcessSignaling: InProcessSignaling?
 
     public init() {}
 }

@@ -22,8 +22,9 @@ extension Room {
             source.yield(fact)
             if case .closed = fact { source.finish() }
         }
-        if let door = options.door {
-            socket = door.open(EngineIOQuery(items: path.query.map { .init(name: $0.name, value: $0.value) }), tell)
+        if let inProcessSignaling = options.inProcessSignaling {
+            socket = inProcessSignaling.open(
+                EngineIOQuery(items: path.query.map { .init(name: $0.name, value: $0.value) }), tell)
             return
         }
         var target = BinarySocket.Target(url: url, path: path.path)
@@ -101,7 +102,7 @@ extension Room {
 
     /// It is on this machine: media may have to go by loopback.
     var isServerHere: Bool {
-        if options.door != nil { return true }
+        if options.inProcessSignaling != nil { return true }
         guard let host = URLComponents(string: url)?.host else { return false }
         return host == "localhost" || IPAddress(host.trimmingCharacters(in: ["[", "]"]))?.isLoopback == true
     }

@@ -185,7 +185,7 @@ package final class RoomMachine {
     }
 
     /// Where a connection is to be found. One that has ended is nowhere, though its participant may still come back.
-    package func whereabouts(of peer: RoomPeerID) -> PeerWhereabouts { media.whereabouts(of: peer) }
+    package func path(of peer: RoomPeerID) -> PeerPath { media.path(of: peer) }
 
     /// Forwards what has come since the last time: to be called when what was read together is in, and before
     /// `drainTransmits`.

@@ -431,12 +431,13 @@ actor Egresses {
         grants.recorder = true
         claims.video = grants
         var options = ConnectOptions()
-        options.door = surroundings.participants.door(to: room.name, as: Self.randomID("EG_"), claims)
+        options.inProcessSignaling = surroundings.participants.signaling(
+            to: room.name, as: Self.randomID("EG_"), claims)
         let recorder = RoomRecorder(
             options: options, folder: folder(of: room), patience: configuration.patience)
         let joining = Task { () -> Result<Instant, RecordingFailure> in
             do throws(RecordingFailure) {
-                // The door leads there: neither is looked at.
+                // The signaling leads there: neither is looked at.
                 try await recorder.connect(url: "", token: "")
                 return .success(NetworkLoop.now)
             } catch {

@@ -130,9 +130,9 @@ struct EmbeddedParticipants: Sendable {
     /// The worker that a room is on.
     let worker: @Sendable (_ room: String) -> MediaWorker?
 
-    /// A door to a room that exists, for a client with these claims.
-    func door(to room: String, as identity: String, _ claims: AccessToken.Claims) -> SignalDoor {
-        SignalDoor { query, tell in
+    /// The signaling of a room that exists, for a client with these claims.
+    func signaling(to room: String, as identity: String, _ claims: AccessToken.Claims) -> InProcessSignaling {
+        InProcessSignaling { query, tell in
             let channel = EmbeddedChannel()
             Task {
                 guard let worker = worker(room) else { return tell(.closed(.refused(status: 404))) }

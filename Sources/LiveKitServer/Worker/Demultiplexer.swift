@@ -9,13 +9,13 @@ internal import SFUCore
 /// a stranger's and goes no further.
 struct Demultiplexer<Peer: AnyObject> {
     /// Whose a datagram is.
-    enum Verdict {
+    enum Route {
         case peer(Peer)
-        case stranger(Drop)
+        case stranger(DropReason)
     }
 
     /// Why nobody is given a datagram.
-    enum Drop: String, CaseIterable, Sendable {
+    enum DropReason: String, CaseIterable, Sendable {
         /// A check for nobody here: of a session that is over, or a stranger's.
         case unknownFragment = "unknown_fragment"
         /// Anything else from an address that nobody has been found at.
@@ -47,7 +47,7 @@ struct Demultiplexer<Peer: AnyObject> {
     }
 
     /// An address stays its peer's for this long after the peer was last heard there: source addresses can be forged.
-    static var tenure: Interval { .seconds(Int64(15)) }
+    static var addressHold: Interval { .seconds(Int64(15)) }
 
     /// How many addresses are known.
     var addressCount: Int { byAddress.count }
@@ -66,18 +66,18 @@ struct Demultiplexer<Peer: AnyObject> {
     /// not been heard for a while, has moved on: a NAT has given its port to somebody else, or a host to its next
     /// program, whose packets would be taken for those of the one before.
     ///
-    /// - Parameter whereabouts: where somebody is: not every client makes checks while its media flow (Pion makes
+    /// - Parameter path: where somebody is: not every client makes checks while its media flow (Pion makes
     ///   none), and one that has said goodbye may not be forgotten yet.
     mutating func learn(
         _ address: TransportAddress, of peer: Peer, at now: Instant,
-        whereabouts: (Peer) -> PeerWhereabouts = { _ in .unknown }
+        path: (Peer) -> PeerPath = { _ in .unknown }
     ) {
         guard var entry = entries[ObjectIdentifier(peer)] else { return }
         if let former = byAddress[address], former.peer !== peer {
-            switch whereabouts(former.peer) {
+            switch path(former.peer) {
             case .over: break
-            case .heard(at: address, let heardAt) where now - heardAt <= Self.tenure: return
-            case .heard, .unknown: guard now - former.provenAt > Self.tenure else { return }
+            case .heard(at: address, let heardAt) where now - heardAt <= Self.addressHold: return
+            case .heard, .unknown: guard now - former.provenAt > Self.addressHold else { return }
             }
             entries[ObjectIdentifier(former.peer)]?.addresses.removeAll { $0 == address }
         }
@@ -88,7 +88,7 @@ struct Demultiplexer<Peer: AnyObject> {
             // The one that was proven longest ago goes, but for the one that is used: checks can be sent again from
             // elsewhere by who has seen them pass, and they are answered.
             let spared: TransportAddress? =
-                if case .heard(let used, _) = whereabouts(peer) { used } else { nil }
+                if case .heard(let used, _) = path(peer) { used } else { nil }
             if let place = entry.addresses.firstIndex(where: { $0 != spared }) {
                 byAddress[entry.addresses.remove(at: place)] = nil
             }
@@ -105,7 +105,7 @@ struct Demultiplexer<Peer: AnyObject> {
     }
 
     /// Whose it is.
-    func verdict(on datagram: RawSpan, from remote: TransportAddress) -> Verdict {
+    func route(of datagram: RawSpan, from remote: TransportAddress) -> Route {
         if STUNMessage.isBindingRequest(datagram) {
             guard let fragment = STUNMessage.receiverFragment(ofCheck: datagram), let peer = byFragment[fragment] else {
                 return .stranger(.unknownFragment)

@@ -155,7 +155,7 @@ extension MediaWorker {
             statistics.bytesReceived += datagram.count
             // RFC 6544 §7.3: a check comes first, and names whose connection it is.
             if STUNMessage.isBindingRequest(datagram.span.bytes) {
-                guard case .peer(let peer) = demultiplexer.verdict(on: datagram.span.bytes, from: remote) else {
+                guard case .peer(let peer) = demultiplexer.route(of: datagram.span.bytes, from: remote) else {
                     return false
                 }
                 connection.belong(to: peer)

@@ -296,9 +296,9 @@ package actor MediaWorker {
             let mayHaveMore = batch.receive(from: port.socket) { datagram, sender in
                 statistics.datagramsReceived += 1
                 statistics.bytesReceived += datagram.count
-                switch demultiplexer.verdict(on: datagram.span.bytes, from: sender) {
+                switch demultiplexer.route(of: datagram.span.bytes, from: sender) {
                 case .peer(let peer): give(&datagram, to: peer, from: sender, to: base, at: now)
-                case .stranger(let drop): statistics.drops[drop] += 1
+                case .stranger(let reason): statistics.drops[reason] += 1
                 }
             }
             lookForOverrun(of: index, mayHaveMore: mayHaveMore, at: now)
@@ -434,7 +434,7 @@ package actor MediaWorker {
         let isProof = STUNMessage.isBindingSuccess(transmit.bytes)
         if let index = portIndex(of: transmit.from) {
             if isProof, let peer = room.peers[peer] {
-                demultiplexer.learn(to, of: peer, at: now) { $0.room.machine.whereabouts(of: $0.id) }
+                demultiplexer.learn(to, of: peer, at: now) { $0.room.machine.path(of: $0.id) }
             }
             datagramPorts[index].outgoing.append(transmit.bytes.span.bytes, to: to)
             if datagramPorts[index].outgoing.isFull { datagramPorts[index].flush() }

@@ -30,15 +30,15 @@ package struct MediaWorkerStatistics: Sendable, Equatable {
         var unknownFragments = 0
         var unknownAddresses = 0
 
-        subscript(drop: Demultiplexer<MediaPeer>.Drop) -> Int {
+        subscript(reason: Demultiplexer<MediaPeer>.DropReason) -> Int {
             get {
-                switch drop {
+                switch reason {
                 case .unknownFragment: unknownFragments
                 case .unknownAddress: unknownAddresses
                 }
             }
             set {
-                switch drop {
+                switch reason {
                 case .unknownFragment: unknownFragments = newValue
                 case .unknownAddress: unknownAddresses = newValue
                 }
@@ -47,7 +47,7 @@ package struct MediaWorkerStatistics: Sendable, Equatable {
 
         /// All of them.
         package var byReason: [(reason: String, count: Int)] {
-            Demultiplexer<MediaPeer>.Drop.allCases.map { ($0.rawValue, self[$0]) }
+            Demultiplexer<MediaPeer>.DropReason.allCases.map { ($0.rawValue, self[$0]) }
         }
     }
 

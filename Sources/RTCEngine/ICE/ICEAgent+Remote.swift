@@ -115,7 +115,7 @@ extension ICEAgent {
         }
         guard session.remotes.count < configuration.maximumRemoteCandidates else { return ignore() }
         session.remotes.append(remote)
-        acquaintances.learn(remote.address)
+        knownRemoteAddresses.learn(remote.address)
         guard session.isChecking, !configuration.isLite else { return }
         var isPaired = false
         for host in session.hosts where host.canPair(with: remote) {

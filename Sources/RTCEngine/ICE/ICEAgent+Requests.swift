@@ -33,7 +33,7 @@ extension ICEAgent {
         guard let priority = request.priority ?? presumedPriority else {
             return refuse(request, .badRequest, key: credential.key, over: route)
         }
-        acquaintances.learn(route.remote)
+        knownRemoteAddresses.learn(route.remote)
 
         let isOfPresentPeer = session.peer.map { fragments[1] == $0.parameters.usernameFragment } ?? false
         let isPresent = credential.fragment == session.credential.fragment

@@ -56,7 +56,7 @@ extension ICEAgent {
             if !path.consent.isFresh { self.path = nil }
             noteRoute()
         }
-        acquaintances.beginGeneration()
+        knownRemoteAddresses.beginGeneration()
         generations += 1
         session = ICESession(generation: generations, local: local, after: retired, configuration: configuration)
         // W3C RTCIceTransportState: a restart takes completed back to connected, and forgets a lost connection.
@@ -70,7 +70,7 @@ extension ICEAgent {
     private mutating func takeBackRestart(_ former: ICESession, at now: Instant) {
         session = former
         shelved = nil
-        for remote in session.remotes { acquaintances.learn(remote.address) }
+        for remote in session.remotes { knownRemoteAddresses.learn(remote.address) }
         // The descriptions that follow show this generation's candidates again, and those that have come since. Where
         // gathering stands is told after all of them.
         for candidate in localCandidates { outputs.append(.localCandidate(candidate)) }

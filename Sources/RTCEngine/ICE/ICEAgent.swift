@@ -41,7 +41,7 @@ public struct ICEAgent: Sendable {
     var path: SelectedPath?
     /// The settled generation that a restart has put aside: a restart that is taken back returns to it.
     var shelved: ICESession?
-    var acquaintances: Acquaintances
+    var knownRemoteAddresses: KnownRemoteAddresses
     var refusals = RefusalBudget()
     /// RFC 8445 §14.2: no new transaction before this.
     var nextTransactionAt = Instant.zero
@@ -64,7 +64,7 @@ public struct ICEAgent: Sendable {
         let local = ICEParameters(using: &random)
         self.session = ICESession(generation: 0, local: local, after: nil, configuration: configuration)
         // Candidates that were told, and as many addresses again that only checks came from.
-        self.acquaintances = Acquaintances(limit: configuration.maximumRemoteCandidates * 2)
+        self.knownRemoteAddresses = KnownRemoteAddresses(limit: configuration.maximumRemoteCandidates * 2)
         self.random = random
     }
 
@@ -146,7 +146,7 @@ public struct ICEAgent: Sendable {
     /// forged alert would end a DTLS handshake. Cheap, for every packet.
     public func knows(_ remote: TransportAddress) -> Bool {
         // Almost always the route in use; a look through the path's optional would copy the path.
-        route?.remote == remote || path?.route.remote == remote || acquaintances.contains(remote)
+        route?.remote == remote || path?.route.remote == remote || knownRemoteAddresses.contains(remote)
     }
 
     /// A hint that something other than STUN came over a route, whoever sent it (`mediaAuthenticated`).

@@ -70,7 +70,7 @@ extension Room {
         }
         waiting.removeAll(keepingCapacity: true)
         if !silenced.isEmpty { sendSilence(into: &outbox, at: now, sending: send) }
-        if !introductions.isEmpty { introduce(into: &outbox, at: now, sending: send) }
+        if !mutedTrackPadding.isEmpty { sendMutedTrackPadding(into: &outbox, at: now, sending: send) }
     }
 
     private func store(

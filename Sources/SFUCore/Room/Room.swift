@@ -37,7 +37,7 @@ public final class Room {
     var waiting: [Publication] = []
     /// Publications that have been muted just now.
     var silenced: [Publication] = []
-    var introductions: [Introduction] = []
+    var mutedTrackPadding: [MutedTrackPadding] = []
 
     /// How often bitrates are measured and divided among the subscriptions.
     static let allocationInterval = Interval.milliseconds(500)
@@ -121,7 +121,7 @@ public final class Room {
     public var isEmpty: Bool { peers.isEmpty }
 
     /// At which address a peer is reached, for the owner of the sockets.
-    public func whereabouts(of id: RoomPeerID) -> PeerWhereabouts {
+    public func path(of id: RoomPeerID) -> PeerPath {
         guard let peer = peers[id], peer.machine.connectionState != .closed else { return .over }
         guard let pair = peer.machine.selectedPair, let heardAt = peer.machine.heardAt else { return .unknown }
         return .heard(at: pair.remote, heardAt)
@@ -129,7 +129,7 @@ public final class Room {
 
     /// The room has no peers, and has kept nothing of former ones; for tests.
     var holdsNothing: Bool {
-        peers.isEmpty && publications.isEmpty && touched.isEmpty && introductions.isEmpty
+        peers.isEmpty && publications.isEmpty && touched.isEmpty && mutedTrackPadding.isEmpty
     }
 
     // MARK: Publications
@@ -196,7 +196,7 @@ public final class Room {
         }
         for subscription in publication.subscriptions {
             subscription.subscriber.subscriptions.removeAll { $0 === subscription }
-            endIntroduction(of: subscription)
+            endMutedTrackPadding(of: subscription)
             stop(subscription, at: now)
         }
         publication.subscriptions = []
@@ -215,7 +215,7 @@ public final class Room {
         if isMuted { beginSilence(of: publication, at: now) } else { endSilence(of: publication) }
         if isMuted, let speaker = publication.speaker { speakers.muted(speaker) }
         for subscription in publication.subscriptions {
-            if isMuted { beginIntroduction(of: subscription, at: now) }
+            if isMuted { beginMutedTrackPadding(of: subscription, at: now) }
             let isWanted =
                 publication.description.format.isVideo
                 ? subscription.wantedQuality != .off : !subscription.hints.isDisabled
@@ -273,7 +273,7 @@ public final class Room {
         subscription.quality = subscription.wantedQuality
         tell(publication.dynacast.changed(from: nil, to: subscription.quality, at: now), of: publication)
         if publication.isMuted { subscription.target = nil }
-        beginIntroduction(of: subscription, at: now)
+        beginMutedTrackPadding(of: subscription, at: now)
         allocate(peer, at: now)
         peer.touch()
         return transceiver
@@ -295,7 +295,7 @@ public final class Room {
     private func leave(_ subscription: Subscription, at now: Instant) {
         let publication = subscription.publication
         publication.subscriptions.removeAll { $0 === subscription }
-        endIntroduction(of: subscription)
+        endMutedTrackPadding(of: subscription)
         tell(publication.dynacast.changed(from: subscription.quality, to: nil, at: now), of: publication)
     }
 
@@ -375,7 +375,7 @@ public final class Room {
         for peer in peers.values { consider(peer.isTouched ? .zero : peer.wake) }
         for publication in publications.values { consider(publication.nextWake) }
         if !speaking.isEmpty { consider(speakers.nextWake ?? .zero) }
-        if !introductions.isEmpty { consider(nextIntroduction) }
+        if !mutedTrackPadding.isEmpty { consider(nextMutedTrackPadding) }
         return wake
     }
 

@@ -46,7 +46,7 @@ final class Subscription {
     /// A packet has gone out, or a place was kept for one.
     var hasSent: Bool { video?.rewriter.hasBegun ?? audio?.rewriter.hasBegun ?? false }
     /// Packets of padding that tell the subscriber of a muted track: how many are still to be sent.
-    var introductionsLeft = Room.introductionPackets
+    var paddingPacketsLeft = Room.mutedTrackPaddingPackets
     /// Where its stream has got to.
     var end: StreamRewriter.End? { video?.rewriter.end ?? audio?.rewriter.end }
 

@@ -219,7 +219,7 @@ import Testing
             company.run(for: .milliseconds(20))
         }
         try company.room.setMuted(true, voice.publication, at: company.now)
-        #expect(company.room.introductions.isEmpty)
+        #expect(company.room.mutedTrackPadding.isEmpty)
     }
 
     @Test(arguments: [MediaKind.audio, .video])
@@ -231,17 +231,17 @@ import Testing
         try company.room.setMuted(true, track.publication, at: company.now)
         let bob = company.join("bob", needsPackets: true)
         try company.subscribe(bob, to: track.publication)
-        func left() -> Int? { company.room.introductions.first?.subscription.introductionsLeft }
-        for _ in 0..<100 where left() == Room.introductionPackets { company.run(for: .milliseconds(50)) }
-        #expect(left() == Room.introductionPackets - 1)
+        func left() -> Int? { company.room.mutedTrackPadding.first?.subscription.paddingPacketsLeft }
+        for _ in 0..<100 where left() == Room.mutedTrackPaddingPackets { company.run(for: .milliseconds(50)) }
+        #expect(left() == Room.mutedTrackPaddingPackets - 1)
         // Nothing comes in between.
         try company.room.setMuted(false, track.publication, at: company.now)
         company.run(for: .milliseconds(20))
         #expect(left() == nil)
         try company.room.setMuted(true, track.publication, at: company.now)
-        #expect(left() == Room.introductionPackets - 1)
+        #expect(left() == Room.mutedTrackPaddingPackets - 1)
         company.run(for: .seconds(Int64(2)))
-        #expect(company.room.introductions.isEmpty)
+        #expect(company.room.mutedTrackPadding.isEmpty)
         #expect((bob.subscriber.stats(at: company.now).inboundRTP.first?.packetsReceived ?? 0) >= 5)
     }
 
@@ -256,7 +256,7 @@ import Testing
             try company.subscribe(bob, to: voice.publication)
             company.run(for: .milliseconds(50))
             company.leave(isPublisher ? ann : bob)
-            #expect(company.room.introductions.isEmpty)
+            #expect(company.room.mutedTrackPadding.isEmpty)
             company.leave(isPublisher ? bob : ann)
             company.run(for: .seconds(Int64(2)))
             #expect(company.room.holdsNothing)

@@ -3,7 +3,7 @@ internal import RTCWire
 /// Addresses that datagrams of the peer may come from: its candidates, and wherever a check under our credential came
 /// from. Of a generation that a restart has ended they stay until the next restart, since media still flows over the
 /// old pair.
-struct Acquaintances: Sendable {
+struct KnownRemoteAddresses: Sendable {
     private var present: [TransportAddress] = []
     private var former: [TransportAddress] = []
     /// Beyond this the oldest is forgotten; its next check brings it back. Only the peer itself can fill it.

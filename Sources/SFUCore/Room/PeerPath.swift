@@ -2,7 +2,7 @@ public import RTCEngine
 public import RTCWire
 
 /// At which address a peer is reached, for the owner of the sockets, which hands datagrams to it.
-public enum PeerWhereabouts: Sendable, Equatable {
+public enum PeerPath: Sendable, Equatable {
     /// The connection has ended, by the peer's goodbye or ours: no datagram belongs to it any more.
     case over
     /// The connection has no path yet.
