@@ -37,7 +37,7 @@ public struct LayerSelector: Sendable {
         guard let target, live != 0 else { return nil }
         if case .scalable(let stream) = track.arrangement { return stream }
         let wanted = live & UInt8(truncatingIfNeeded: (2 << UInt16(min(target.spatial, 7))) - 1)
-        return wanted != 0 ? UInt8(7 - wanted.leadingZeroBitCount) : UInt8(live.trailingZeroBitCount)
+        return UInt8(wanted.highestSetBit ?? live.trailingZeroBitCount)
     }
 
     /// Whether the subscriber may be taken to the stream of this packet, here: it starts a key frame, and the stream is
@@ -154,9 +154,8 @@ public struct LayerSelector: Sendable {
         switch scheme {
         case .none, .vp8: inside = LayerTarget(spatial: 0, temporal: Int(temporal.limit))
         case .vp9:
-            let highest = 7 - track.bitrates.live.leadingZeroBitCount
-            inside = LayerTarget(
-                spatial: min(Int(vp9.spatialLimit), max(highest, 0)), temporal: Int(vp9.temporalLimit))
+            let highest = track.bitrates.live.highestSetBit ?? 0
+            inside = LayerTarget(spatial: min(Int(vp9.spatialLimit), highest), temporal: Int(vp9.temporalLimit))
         case .dependency:
             guard let table = track.dependencyTable(of: Int(current)), let target = dependency.target else {
                 return nil
@@ -182,7 +181,7 @@ public struct LayerSelector: Sendable {
         case .vp9:
             // Of the layers inside one of several streams it is not known which come.
             guard track.arrangement != .simulcast else { return vp9.isBroken ? goal : nil }
-            let highest = UInt8(max(7 - track.bitrates.live.leadingZeroBitCount, 0))
+            let highest = UInt8(track.bitrates.live.highestSetBit ?? 0)
             return vp9.needsKeyPicture(wanted: wanted, highest: highest) ? goal : nil
         case .dependency:
             guard let table = track.dependencyTable(of: Int(goal)) else { return nil }

@@ -39,9 +39,9 @@ struct VP9Selector: Sendable {
         _ video: VideoDescriptor, _ timestamp: UInt32, _ followsGap: Bool, _ wanted: LayerTarget
     ) {
         // Layers that a key picture turned out not to have are not there.
-        if isKeyPicture, !hasGap, kept != 0 {
+        if isKeyPicture, !hasGap, let highest = kept.highestSetBit {
             intact = kept
-            spatialLimit = UInt8(7 - kept.leadingZeroBitCount)
+            spatialLimit = UInt8(highest)
         }
         picture = timestamp
         (judged, kept) = (0, 0)
@@ -62,8 +62,8 @@ struct VP9Selector: Sendable {
     /// To the highest layer that is wanted and whose frames were all forwarded; without one, a key picture is needed.
     private mutating func goDown(_ wanted: LayerTarget) {
         let candidates = intact & Self.mask(through: wanted.spatial)
-        guard candidates != 0 else { return }
-        spatialLimit = UInt8(7 - candidates.leadingZeroBitCount)
+        guard let highest = candidates.highestSetBit else { return }
+        spatialLimit = UInt8(highest)
         intact &= Self.mask(through: spatialLimit)
     }
 
@@ -140,8 +140,7 @@ struct VP9Selector: Sendable {
     }
 
     static func highestLayer(under admission: StreamRewriter.Admission) -> UInt8 {
-        let layers = UInt8(truncatingIfNeeded: admission >> 3)
-        return layers == 0 ? 0 : UInt8(7 - layers.leadingZeroBitCount)
+        UInt8(UInt8(truncatingIfNeeded: admission >> 3).highestSetBit ?? 0)
     }
 
     static func admits(_ video: VideoDescriptor, under admission: StreamRewriter.Admission) -> Bool {

@@ -50,8 +50,10 @@ public struct PublicationDescription: Sendable {
     ///   - live: the layers that are being sent, a bit each.
     ///   - arrangement: as they are sent.
     func sizes(live: UInt8, _ arrangement: LayerArrangement) -> [SubscriberHints.Size] {
-        let count = 8 - live.leadingZeroBitCount
-        guard arrangement != .simulcast, count > max(sizes.count, 1) else { return sizes }
+        guard arrangement != .simulcast, let highest = live.highestSetBit, highest >= max(sizes.count, 1) else {
+            return sizes
+        }
+        let count = highest + 1
         let whole = sizes.last ?? Self.usualSize
         let qualities: [VideoQuality] = [.low, .medium, .high]
         return (0..<count).map { layer in

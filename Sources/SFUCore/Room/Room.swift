@@ -348,8 +348,7 @@ public final class Room {
             publication.track.arrangement == .simulcast, publication.description.spatialLayers.count > 1,
             let wanted = publication.description.sizes.lastIndex(where: { $0.quality <= publication.dynacast.told })
         else { return 0 }
-        let live = publication.track.bitrates.live
-        return live == 0 ? 0 : max(wanted - (7 - live.leadingZeroBitCount), 0)
+        return publication.track.bitrates.live.highestSetBit.map { max(wanted - $0, 0) } ?? 0
     }
 
     /// The layers of a publication that go to a subscriber now; nil when none does.

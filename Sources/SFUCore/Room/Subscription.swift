@@ -269,7 +269,7 @@ final class Subscription {
     var missingLayers: Int {
         guard let limit, let forwarded else { return 0 }
         let live = publication.track.bitrates.live & UInt8(truncatingIfNeeded: (2 << Int(min(limit.spatial, 7))) - 1)
-        return max(7 - live.leadingZeroBitCount - Int(forwarded.spatial), 0)
+        return max((live.highestSetBit ?? 0) - Int(forwarded.spatial), 0)
     }
 
     /// The most layers that the subscriber could use.
@@ -340,7 +340,7 @@ final class Subscription {
             // Nothing came lately of the highest layer that is sent, or of any: what that costs is no measure.
             let live =
                 publication.track.bitrates.live & UInt8(truncatingIfNeeded: (2 << Int(min(limit.spatial, 7))) - 1)
-            let top = 7 - live.leadingZeroBitCount
+            let top = live.highestSetBit ?? 0
             if steps.last.map({ $0.bitrate == .zero || Int($0.target.spatial) < top }) ?? true { steps = [] }
         }
         let importance: StreamDemand.Importance =
