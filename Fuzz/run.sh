@@ -49,7 +49,7 @@ sources() { # of a module, without the files that need NIO
             ;;
         TURNServer) find Sources/TURNServer/Machine -name '*.swift' ;;
         CallSignaling) ls Sources/CallSignaling/CallRoomParameters.swift ;;
-        LiveKitCore) ls Sources/LiveKitCore/Exchanging/TrickleFragment.swift ;;
+        LiveKitCore) ls Sources/LiveKitCore/WHIP/TrickleFragment.swift ;;
         LiveKitClient)
             ls Sources/LiveKitClient/{Encryption/{FrameCryptor,KeyProvider},Machine/DataStreams/StreamDecoder}.swift
             ls Sources/LiveKitClient/Model/{DataStreams,Identifiers}.swift

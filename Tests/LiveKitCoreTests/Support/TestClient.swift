@@ -12,7 +12,7 @@ import SwiftProtobuf
 /// answer by themselves, and keeps what was said as lines.
 ///
 /// What it publishes is in `+Publishing`, what it says on data channels in `+Data`, and what a client does that has no
-/// messages in `+Exchanging`.
+/// messages in `+WHIP`.
 final class TestClient {
     let name: String
     let mode: ConnectionMode
