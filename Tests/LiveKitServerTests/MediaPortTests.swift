@@ -140,7 +140,9 @@ import Testing
                 let answer = await answers.next() ?? []
                 #expect(STUNMessage.isBindingSuccess(Array(answer.dropFirst(2))))
                 members.append(member)
-                try await until("there are \(number) connections") { server.livekit.statistics.tcpConnections == number }
+                try await until("there are \(number) connections") {
+                    server.livekit.statistics.tcpConnections == number
+                }
             }
             let stranger = try await RawSocket(port: port)
             try await until("there are 4 connections") { server.livekit.statistics.tcpConnections == 4 }
