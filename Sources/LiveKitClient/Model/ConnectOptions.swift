@@ -4,7 +4,7 @@ public import RTCNetwork
 public struct ConnectOptions: Sendable {
     /// Everything that is published is received unasked.
     public var autoSubscribe = true
-    /// What we are told to say of ourselves; the token has to allow it.
+    /// Attributes of ours that the others see from the start; the token has to allow them.
     public var attributes: [String: String] = [:]
     /// On which addresses of this machine media is sent and received; nil for all but loopback, and for loopback too
     /// where the server is there.
@@ -17,12 +17,13 @@ public struct ConnectOptions: Sendable {
     /// we publish no data tracks, no VP9, AV1 and H.265, and what is encrypted with other keys, or not at all, is not
     /// taken.
     ///
-    /// What of a room stays readable to the server: who is in it, their names, metadata and attributes, whom a message
-    /// is for, how long things are and when they come. It can also leave out, repeat and reorder what it passes on, and
-    /// where all have one password say that it was somebody else's.
+    /// The server still sees who is in the room, their names, metadata and attributes, the recipients of a message, and
+    /// the length and time of everything. It can also drop, repeat and reorder what it forwards; and if all
+    /// participants share one password, it can attribute something to another participant.
     public var encryption: KeyProvider?
-    /// With `encryption`: tracks and messages of participants that come unencrypted are taken, too. Whoever has no key,
-    /// and the server, can make those. The server's own messages are taken in any case, its calls and streams are not.
+    /// With `encryption`: participants' tracks and messages that are not encrypted are accepted too. Participants
+    /// without a key, and the server, can make such. Messages of the server itself are accepted in any case; its RPC
+    /// calls and streams are only accepted with this.
     public var acceptsPlain = false
     /// Leads to a server in this process; then there is no URL to connect to.
     package var inProcessSignaling: InProcessSignaling?

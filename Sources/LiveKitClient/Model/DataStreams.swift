@@ -61,9 +61,9 @@ public struct StreamTextOptions: Sendable, Hashable {
     public var topic: String
     /// Chosen by applications; receivers get them with the beginning of the stream.
     public var attributes: [String: String] = [:]
-    /// Whom it is for; everybody when there is none.
+    /// Who receives the stream; everybody when it is empty.
     public var destinationIdentities: [ParticipantIdentity] = []
-    /// In whose name it is; our own when it is nil. Servers let agents alone write in others' names.
+    /// The participant in whose name the text is sent; nil for us. Servers permit other names to agents only.
     public var senderIdentity: ParticipantIdentity?
     /// One is made when it is nil.
     public var id: String?
@@ -87,13 +87,13 @@ public struct StreamByteOptions: Sendable, Hashable {
     public var topic: String
     /// Chosen by applications; receivers get them with the beginning of the stream.
     public var attributes: [String: String] = [:]
-    /// Whom it is for; everybody when there is none.
+    /// Who receives the stream; everybody when it is empty.
     public var destinationIdentities: [ParticipantIdentity] = []
     /// One is made when it is nil.
     public var id: String?
     /// `application/octet-stream` when it is nil.
     public var mimeType: String?
-    /// What whoever gets it may call it; of a file its own name when it is nil.
+    /// A name for receivers, such as a file's. With nil, `Room.sendFile` takes the name of the file.
     public var name: String?
     /// How many bytes will come, where that is known.
     public var totalLength: Int?

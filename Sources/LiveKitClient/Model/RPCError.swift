@@ -4,7 +4,7 @@ public struct RPCError: Error, Sendable, Hashable {
     public var code: UInt32
     /// What went wrong, in words.
     public var message: String
-    /// Whatever the method wants to add.
+    /// More about the error, for the caller's program; may be empty.
     public var data: String
 
     public init(code: UInt32, message: String, data: String = "") {
@@ -18,25 +18,25 @@ public struct RPCError: Error, Sendable, Hashable {
     /// The most bytes where both know version 2, in which they are streams.
     public static let largestStreamedPayload = 4 << 20
 
-    /// Who is called has no method of that name.
+    /// The recipient has no method of that name.
     public static let unsupportedMethod = RPCError(code: 1400, message: "Method not supported at destination")
     /// Nobody of that identity is in the room.
     public static let recipientNotFound = RPCError(code: 1401, message: "Recipient not found")
     /// The request is longer than the destination takes (`largestPayload`, `largestStreamedPayload`).
     public static let requestPayloadTooLarge = RPCError(code: 1402, message: "Request payload too large")
-    /// The call is of a form that who is called does not know.
+    /// The recipient does not know this version of RPC.
     public static let unsupportedVersion = RPCError(code: 1404, message: "Unsupported RPC version")
     /// The method failed with something that is no `RPCError`.
     public static let applicationError = RPCError(code: 1500, message: "Application error in method handler")
-    /// Who is called did not say that it heard.
+    /// The recipient did not acknowledge the request in time.
     public static let connectionTimeout = RPCError(code: 1501, message: "Connection timeout")
-    /// It heard, and did not answer in time.
+    /// The recipient acknowledged the request, and did not respond in time.
     public static let responseTimeout = RPCError(code: 1502, message: "Response timeout")
-    /// Who is called has left before it answered, or we have.
+    /// The recipient has left before it responded, or we have.
     public static let recipientDisconnected = RPCError(code: 1503, message: "Recipient disconnected")
     /// The response is longer than the caller takes (`largestPayload`, `largestStreamedPayload`).
     public static let responsePayloadTooLarge = RPCError(code: 1504, message: "Response payload too large")
-    /// It could not be sent.
+    /// The request could not be sent.
     public static let sendFailed = RPCError(code: 1505, message: "Failed to send")
 }
 

@@ -18,16 +18,16 @@ public enum RoomError: Error, Sendable, Hashable {
     case requestRefused(RequestRefusal, message: String)
     /// Our side of a peer connection failed.
     case media(String)
-    /// A message is longer than so many bytes.
+    /// A message is longer than `limit` bytes.
     case dataTooLarge(limit: Int)
-    /// More is waiting to be sent than is kept.
+    /// Too many messages are queued to be sent.
     case dataBacklog
     /// The data track is not published, or not any more.
     case dataTrackEnded
     /// End-to-end encrypted data tracks cannot be read by this client, even with a key.
     case dataTrackEncrypted
-    /// The stream was begun in a session that is over, where nobody knows it any more; or the task that writes it was
-    /// cancelled.
+    /// The stream was begun in a session that is over, so that its receivers know it no longer; or the task that writes
+    /// it was cancelled.
     case streamInterrupted
     /// The stream has been ended.
     case streamClosed

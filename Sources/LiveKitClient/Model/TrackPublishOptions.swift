@@ -10,7 +10,7 @@ public struct TrackPublishOptions: Sendable, Hashable {
     public var width = 0
     /// In pixels; 0 for sound.
     public var height = 0
-    /// In bits a second, about; for servers that choose by it. 0 if nobody knows.
+    /// About so many bits per second; servers may choose layers by it. 0 if it is not known.
     public var bitrate = 0
     /// Opus with two channels that differ.
     public var isStereo = false

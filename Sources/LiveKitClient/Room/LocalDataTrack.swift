@@ -31,14 +31,14 @@ public final class LocalDataTrack: Sendable {
 
     /// What the server calls it; another one in a new session.
     public var sid: TrackSID { state.withLock { $0.sid } }
-    /// Until it is withdrawn, the server ends it or does not take it in a new session, or the room is over or let go
-    /// of.
+    /// True until the track is withdrawn, the server ends it or refuses it in a new session, or the room is left, lost
+    /// or released.
     public var isPublished: Bool { state.withLock { $0.isPublished } }
 
-    /// Sends a frame, once, to those who have subscribed. Back when it is on its way; passed over while a new session
-    /// is made. Before there is a channel, and where the path takes less than is pushed, 32 frames of all tracks wait,
-    /// and the oldest go; before there is a channel no more than 1 MiB of packets, so that a longer frame is lost
-    /// without a word.
+    /// Sends a frame, once, to the subscribers. Returns when it was handed on; while a new session is made, the frame
+    /// is dropped. Before the data channel is open, and when the path carries less than is pushed, the newest 32 frames
+    /// of all tracks wait. Before the channel is open they may have 1 MiB in all: a longer frame is dropped, without an
+    /// error.
     ///
     /// - Throws: `dataTrackEnded` when it is not published any more, `dataTooLarge` when a frame is longer than others
     ///   take, which is 2 MB.

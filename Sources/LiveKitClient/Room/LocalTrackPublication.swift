@@ -14,7 +14,7 @@ public final class LocalTrackPublication: Sendable {
     public let kind: MediaKind
 
     let id: LocalTrackID
-    /// The same file's picture, whose place in the file is this sound's too.
+    /// For the sound of a file: the publication of its picture, with which the sound keeps in step.
     let picture: LocalTrackPublication?
     private weak let room: Room?
     /// What goes out of a frame; nothing of one that cannot be encrypted.
@@ -30,7 +30,7 @@ public final class LocalTrackPublication: Sendable {
         var task: Task<Void, Never>?
     }
 
-    /// Written by the room; read by whoever sends.
+    /// Written by the room; read by tasks that send.
     private let state: Mutex<State>
 
     init(
@@ -49,11 +49,11 @@ public final class LocalTrackPublication: Sendable {
 
     /// What the server calls it; another one in a new session.
     public var sid: TrackSID { state.withLock { $0.sid } }
-    /// Others are told that it is silent, and nothing is sent.
+    /// The others are told that the track is muted, and nothing is sent on it.
     public var isMuted: Bool { state.withLock { $0.isMuted } }
 
-    /// Packs and sends one frame now: whoever encodes sets the pace. Passed over while there is no connection, while
-    /// the track is muted, and in another format than it was published in.
+    /// Packs and sends one frame now: the encoder sets the pace. The frame is dropped, without an error, while there is
+    /// no connection, while the track is muted, and when it has another format than the track was published with.
     public func send(_ frame: EncodedFrame) async {
         guard let sender = state.withLock({ $0.isMuted ? nil : $0.sender }),
             let frame = seal.map({ $0(frame) }) ?? frame

@@ -35,8 +35,8 @@ public final class RemoteTrack: Sendable {
     }
 
     /// The frames from now on, complete and in decoding order; each access is a stream of its own. It ends with the
-    /// subscription. Whoever falls more than 1,024 frames or 8 MiB behind goes on at a later key frame, which the
-    /// publisher is asked for if none waits.
+    /// subscription. A reader that falls more than 1,024 frames or 8 MiB behind continues at a later key frame, which
+    /// the publisher is asked for if none waits.
     public var frames: AsyncStream<EncodedFrame> { received.stream() }
 
     /// Asks the publisher for a key frame, at which a decoder can begin; for video alone.

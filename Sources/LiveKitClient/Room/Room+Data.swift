@@ -3,9 +3,9 @@ internal import RTCNetwork
 
 /// Messages, calls of methods, and what others see of us.
 extension Room {
-    /// Sends a message to those who are named, or to everybody. Back when it is on its way, or waits for a connection
-    /// that is being made. A reliable one waits while 4 MiB of others are still to be sent, or 2 MiB wait for the
-    /// connection.
+    /// Sends a message to the named participants, or to everybody if none is named. Returns when the message was handed
+    /// to the data channel, or is queued for a connection that is being made. For a reliable message it waits first
+    /// while 4 MiB of others are still to be sent, or 2 MiB are queued for the connection.
     ///
     /// - Parameter isReliable: repeated until it arrives, in order; otherwise sent once.
     /// - Throws: `dataTooLarge` beyond 64,000 bytes, `notConnected` outside of a room, `dataBacklog` for a lossy one

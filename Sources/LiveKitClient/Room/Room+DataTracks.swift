@@ -26,12 +26,13 @@ extension Room {
         return track
     }
 
-    /// Subscribes to a data track, whatever `ConnectOptions.autoSubscribe` says; back when its frames can come. The
-    /// stream has those from now on, and ends with the track. It goes on over reconnects of ours and of its publisher,
-    /// who has ten seconds to publish the track again when its session was lost; who leaves ends it at once, as
-    /// LiveKit's SDKs do before they begin anew. Whoever lets go of the last stream of a track unsubscribes from it.
+    /// Subscribes to a data track, whatever `ConnectOptions.autoSubscribe` says; returns when its frames can come. The
+    /// stream has the frames from now on, and ends with the track. It goes on over reconnects of ours, and of the
+    /// publisher: when the publisher's session was lost, it has ten seconds to publish the track again. A publisher
+    /// that leaves ends the track at once; LiveKit's SDKs do so before they start a new session. When the last stream
+    /// of a track is released, we unsubscribe from the track.
     ///
-    /// - Parameter bufferSize: so many frames wait for a reader; then the oldest one goes.
+    /// - Parameter bufferSize: how many frames wait for a slow reader; beyond that the oldest is dropped.
     /// - Throws: `dataTrackEnded` when it is not published any more, `dataTrackEncrypted` when it cannot be read here,
     ///   `requestRefused` when its publisher does not let us have it, `timedOut` when the server does not answer,
     ///   `notConnected` outside of a room, `notEncryptable` where what is not encrypted is not taken.

@@ -26,10 +26,10 @@ extension Room {
     /// Publishes a file's track, which is played at its speed, again and again or once.
     ///
     /// - Parameters:
-    ///   - picture: for a file's sound, the publication of its picture. Who asks for a key frame, and who lets the
-    ///     picture be seen again, takes the picture ahead in its file: the sound goes with it.
-    ///   - roundLength: how long a round of a loop is at least: tracks of one file that differ in length stay side by
-    ///     side when it is that of the longest one.
+    ///   - picture: for a file's sound, the publication of its picture. A request for a key frame, and unmuting, make
+    ///     the picture jump ahead in the file; the sound follows.
+    ///   - roundLength: the least length of one round of a loop. With that of the longest track, tracks of one file
+    ///     stay in step although their lengths differ.
     ///   - options: what the others are told of the track; a file's width and height take the place of those in it.
     /// - Throws: as `publish(_:options:)`.
     public func publish(

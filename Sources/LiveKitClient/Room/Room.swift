@@ -22,7 +22,7 @@ public actor Room {
     var machine: RoomClientMachine
     let options: ConnectOptions
     nonisolated let broadcast = RoomEventBroadcast()
-    /// Who we are by now, for those who encrypt on other threads.
+    /// Our present identity, for code that encrypts on other threads.
     nonisolated let ownIdentity = OwnIdentity()
     var url = ""
 
@@ -30,7 +30,7 @@ public actor Room {
     /// Brings what it tells, in order. A socket that we close tells nothing more, so its listener is ended here.
     var socketFacts: AsyncStream<BinarySocket.Fact>.Continuation?
     var media: MediaConnections?
-    /// What comes from connections before the present ones is for nobody.
+    /// Count the sockets and the peer connections, so that what comes from earlier ones is ignored.
     var socketGeneration = 0
     var mediaGeneration = 0
 
@@ -52,7 +52,7 @@ public actor Room {
     var tracks: [TrackSID: RemoteTrack] = [:]
     /// By what our packets call them.
     var dataPublications: [UInt16: LocalDataTrack] = [:]
-    /// Whoever takes the frames of a data track, by number.
+    /// The streams that take the frames of a data track, by number.
     var dataStreams: [RemoteDataTrackID: [Int: AsyncStream<DataTrackFrame>.Continuation]] = [:]
     var lastDataStream = 0
     var timer = WakeTimer()
@@ -97,16 +97,16 @@ public actor Room {
 
     // MARK: State
 
-    /// What happens, in order, from now on; each access is a stream of its own, and the first one has what came before
-    /// it: of messages the last MiB. It ends when the room is left for good, and by `disconnect()` also where it was
-    /// never joined. A room may be joined again afterwards: what happens then is told to streams that are asked for
-    /// once `connect` has returned, the first of which has what came before it.
+    /// What happens, in order, from now on. Each access is a stream of its own. The first stream also has the events
+    /// before it; of the messages among them, the last MiB. A stream ends when the room is left or lost, and with
+    /// `disconnect()` even if the room was never joined. When the room is joined again, take a new stream after
+    /// `connect` has returned: the first one then has the events since joining.
     ///
-    /// No reliable message is lost to a stream that is read slowly: when 4 MiB wait for it, no more are read, and those
-    /// who send them wait. So whoever reads no more lets go of the stream: one that is kept and not read holds up all
-    /// reliable messages, calls of methods and their answers among them, until the server sends us away for it. What
-    /// the network still has when a session ends goes with it. Of lossy messages the last MiB waits, of other events
-    /// the last 8,192.
+    /// A stream that is read slowly loses no reliable message: when 4 MiB wait for it, no more are read from the
+    /// network, and their senders have to wait. So do not keep a stream that you do not read: it holds up all reliable
+    /// messages, RPC calls and responses included, until the server disconnects us. Messages that are still in the
+    /// network when the session ends are lost. Of lossy messages the last MiB waits for a stream, of other events the
+    /// last 8,192.
     nonisolated public var events: AsyncStream<RoomEvent> { broadcast.stream() }
 
     /// Whether we are in the room now. `disconnected` before `connect`, and after the room was left or lost.
@@ -159,8 +159,8 @@ public actor Room {
         _ = try await request { machine, request, now in machine.connect(token: token, request: request, at: now) }
     }
 
-    /// Leaves the room; back when the server was told and the connections are closed. A `connect` that is under way
-    /// fails with `disconnected(.clientInitiated)`. Repeatable; nothing happens afterwards.
+    /// Leaves the room; returns when the server was told and the connections are closed. A `connect` that is under way
+    /// fails with `disconnected(.clientInitiated)`. Calling it again does nothing.
     public func disconnect() async {
         machine.leave(at: NetworkLoop.now)
         await apply()
@@ -170,7 +170,7 @@ public actor Room {
         if machine.connectionState == .disconnected { broadcast.finish() }
     }
 
-    /// Asks the server for a fault, to see whether one comes through it.
+    /// Causes a fault, to test whether the application copes with it.
     public func simulate(_ scenario: SimulatedScenario) async {
         switch scenario {
         case .signalReconnect:
@@ -202,7 +202,8 @@ public actor Room {
         return try result.get()
     }
 
-    /// Does what the machine wants, in its order: who comes meanwhile leaves it to the one who is at it.
+    /// Carries out the machine's outputs, in their order. While one call does so, others return at once: it does
+    /// theirs.
     func apply() async {
         guard !isApplying else { return }
         isApplying = true
@@ -289,7 +290,7 @@ public actor Room {
     }
 }
 
-/// Who we are: another one when the server says so. Written by the room, and read by whoever encrypts frames.
+/// Our identity, which the server may change. Written by the room, and read by code that encrypts frames.
 final class OwnIdentity: Sendable {
     let value = Mutex(ParticipantIdentity(""))
 }

@@ -37,8 +37,8 @@ public struct LayerBitrates: Sendable {
     private var lastPacket: Instant?
     /// It begins in the midst of a publication.
     private var isResumed = false
-    /// The layers that are being sent, a bit each, without starved ones. If all layers are silent they stay in it: a
-    /// still screen sends nothing, and neither does a publisher whose path is broken.
+    /// The layers that are being sent, a bit each, without layers that are starved beside others. If all layers are
+    /// silent they stay in it: a still screen sends nothing, and neither does a publisher whose path is broken.
     ///
     /// Every subscriber asks for it with every packet.
     public private(set) var live: UInt8 = 0

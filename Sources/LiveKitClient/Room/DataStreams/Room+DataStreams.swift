@@ -7,20 +7,20 @@ internal import Synchronization
 /// Streams of data: texts and files of any length, which come whole, in order, and piece by piece (LiveKit's data
 /// streams). Those on topics `lk.rpc_…` are calls of methods, and belong to `performRPC`.
 extension Room {
-    /// Reads a text of somebody's; nil for a sender that is the server, or hidden. Runs beside all else, and begins
-    /// when the text does; an error that it throws is told to nobody.
+    /// Reads a text stream of a participant. The identity is nil when the server has sent it, or a hidden participant.
+    /// The handler runs in a task of its own, which starts when the text begins. Errors that it throws are ignored.
     public typealias TextStreamHandler = @Sendable (TextStreamReader, ParticipantIdentity?) async throws -> Void
-    /// Reads bytes of somebody's; as `TextStreamHandler`.
+    /// Reads a byte stream of a participant; as `TextStreamHandler`.
     public typealias ByteStreamHandler = @Sendable (ByteStreamReader, ParticipantIdentity?) async throws -> Void
 
-    /// Says who reads the texts on a topic that begin from now on, in this room and in those that are joined later;
-    /// nil: nobody, and they are passed over. A handler that has the room keeps it: capture it weakly.
+    /// Sets the handler for text streams on a topic that begin from now on, in this room and in those that are joined
+    /// later. With nil such streams are ignored. The room keeps the handler, so capture the room weakly in it.
     public func registerTextStreamHandler(for topic: String, _ handler: TextStreamHandler?) {
         textStreamHandlers[topic] = handler
         machine.incoming.textTopics = Set(textStreamHandlers.keys)
     }
 
-    /// Says who reads the streams of bytes on a topic that begin from now on; as `registerTextStreamHandler`.
+    /// Sets the handler for byte streams on a topic that begin from now on; as `registerTextStreamHandler`.
     public func registerByteStreamHandler(for topic: String, _ handler: ByteStreamHandler?) {
         byteStreamHandlers[topic] = handler
         machine.incoming.byteTopics = Set(byteStreamHandlers.keys)
@@ -28,11 +28,13 @@ extension Room {
 
     // MARK: Sending
 
-    /// Sends a text. Back when it is on its way; waits while 4 MiB of messages do, or 2 MiB for a connection.
+    /// Sends a text. Returns when all of it was handed to the data channel, or is queued for it. It waits while 4 MiB
+    /// of messages are still to be sent, or 2 MiB are queued for a connection that is being made.
     ///
-    /// - Throws: `notConnected` outside a room, `streamInterrupted` when our session is lost before the end or the task
-    ///   is cancelled, `dataTooLarge` where topic and attributes are, `dataBacklog` where those who do not wait have
-    ///   left no room.
+    /// - Returns: what receivers are told of the text.
+    /// - Throws: `notConnected` outside a room; `streamInterrupted` when our session is lost before the end or the task
+    ///   is cancelled; `dataTooLarge` when topic and attributes are too long; `dataBacklog` when messages that do not
+    ///   wait have filled the queue; `notEncryptable` when messages are encrypted and there is no key.
     @discardableResult
     public func sendText(_ text: String, options: StreamTextOptions) async throws(RoomError) -> TextStreamInfo {
         let header = LiveKitDataStream.Header(options, id: name(options.id), timestamp: machine.wallClock())
@@ -49,8 +51,8 @@ extension Room {
         return ByteStreamInfo(options, id: header.streamID, timestamp: header.timestamp, length: bytes.count)
     }
 
-    /// Sends a file, which is read as it goes; otherwise as `sendText`. A file that cannot be read to its end ends the
-    /// stream for those who read it, too.
+    /// Sends a file, which is read while it is sent; otherwise as `sendText`. If the file cannot be read to its end,
+    /// the stream ends with an error for its receivers too.
     ///
     /// - Parameter path: its name goes along unless `options.name` is another.
     /// - Throws: also `fileUnreadable`.
@@ -77,7 +79,7 @@ extension Room {
         return writer.info
     }
 
-    /// Begins a text that is not there yet; what is written follows.
+    /// Begins a text whose content follows: write it to what this returns, and close that. Throws as `sendText`.
     public func streamText(options: StreamTextOptions) async throws(RoomError) -> TextStreamWriter {
         let header = LiveKitDataStream.Header(options, id: name(options.id), timestamp: machine.wallClock())
         let info = TextStreamInfo(options, id: header.streamID, timestamp: header.timestamp, length: nil)
@@ -85,7 +87,8 @@ extension Room {
         return TextStreamWriter(info, stream)
     }
 
-    /// Begins a stream of bytes that are not there yet; what is written follows.
+    /// Begins a stream of bytes whose content follows: write it to what this returns, and close that. Throws as
+    /// `sendText`.
     public func streamBytes(options: StreamByteOptions) async throws(RoomError) -> ByteStreamWriter {
         let header = LiveKitDataStream.Header(options, id: name(options.id), timestamp: machine.wallClock())
         let info = ByteStreamInfo(
@@ -127,7 +130,7 @@ extension Room {
     /// Long content takes its time, in which the room does other things.
     @concurrent private static func packed(_ content: [UInt8]) async -> [UInt8]? { Deflate.compress(content) }
 
-    /// Whoever is cancelled does not wait, and would fill the memory.
+    /// A cancelled task does not wait, so without the check it would fill the memory.
     private func waitForRoomForStream() async throws(RoomError) {
         await waitForRoom()
         guard !Task.isCancelled else { throw .streamInterrupted }

@@ -7,8 +7,8 @@ internal import Foundation
 ///     print(sender, try await reader.readAll())
 /// }
 /// ```
-/// What is not taken waits, and when 4 MiB of a room's streams do, those who send wait, whatever they send reliably:
-/// whoever wants no more of a stream says so (`cancel`) or lets go of its reader.
+/// Content that is not read waits here. When 4 MiB of a room's streams wait, the senders of all reliable messages have
+/// to wait too. So call `cancel`, or release the reader, when you want no more of a stream.
 public final class TextStreamReader: Sendable, AsyncSequence {
     /// What the sender said before the content.
     public let info: TextStreamInfo
@@ -19,17 +19,18 @@ public final class TextStreamReader: Sendable, AsyncSequence {
         content = DataStreamContent(inbox)
     }
 
-    /// What was said with the beginning, and at the end with the end too, which has the last word.
+    /// Those of the beginning and, once the stream has ended, those of its end, which take precedence.
     public var attributes: [String: String] { info.attributes.merging(content.inbox.lastAttributes) { $1 } }
 
-    /// All that is left of the text, when it has ended.
+    /// Waits for the end of the text and returns what was not read before.
     ///
     /// - Parameter limit: in bytes of UTF-8; `tooLong` beyond it.
     public func readAll(limit: Int = .max) async throws(StreamError) -> String {
         String(decoding: try await content.readAll(limit), as: UTF8.self)
     }
 
-    /// Wants no more of it: what comes is dropped, and who reads all the same gets `cancelled`. Repeatable.
+    /// Ends reading: content that still comes is dropped, and reading throws `cancelled`. Calling it again does
+    /// nothing.
     public func cancel() { content.inbox.abandon() }
 
     /// For `for try await`. Iterators of one reader share the content: each piece goes to one of them.
@@ -64,15 +65,16 @@ public final class ByteStreamReader: Sendable, AsyncSequence {
         content = DataStreamContent(inbox)
     }
 
-    /// What was said with the beginning, and at the end with the end too, which has the last word.
+    /// Those of the beginning and, once the stream has ended, those of its end, which take precedence.
     public var attributes: [String: String] { info.attributes.merging(content.inbox.lastAttributes) { $1 } }
 
-    /// All bytes that are left, when the stream has ended.
+    /// Waits for the end of the stream and returns the bytes that were not read before.
     ///
-    /// - Parameter limit: `tooLong` beyond so many.
+    /// - Parameter limit: in bytes; `tooLong` beyond it.
     public func readAll(limit: Int = .max) async throws(StreamError) -> [UInt8] { try await content.readAll(limit) }
 
-    /// Wants no more of it: what comes is dropped, and who reads all the same gets `cancelled`. Repeatable.
+    /// Ends reading: content that still comes is dropped, and reading throws `cancelled`. Calling it again does
+    /// nothing.
     public func cancel() { content.inbox.abandon() }
 
     /// For `for try await`. Iterators of one reader share the content: each piece goes to one of them.

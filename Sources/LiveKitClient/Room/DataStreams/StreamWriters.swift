@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// A text of ours that is written as it comes into being. Pieces of two tasks that write at once may change places.
+/// A text of ours that is written piece by piece. The pieces of two tasks that write at once may come in any order.
 public final class TextStreamWriter: Sendable {
     /// What receivers are told before the content; without the attributes of `close`.
     public let info: TextStreamInfo
@@ -11,7 +11,7 @@ public final class TextStreamWriter: Sendable {
         self.stream = stream
     }
 
-    /// Sends the next piece. Back when it is on its way; waits while 4 MiB of messages do, or 2 MiB for a connection.
+    /// Sends the next piece. Returns when it was handed to the data channel; waits as `Room.sendText` does.
     ///
     /// - Throws: `streamClosed` after the end, `streamInterrupted` in another session of ours than it was begun in or
     ///   where the task is cancelled, `notConnected` outside a room.
@@ -20,15 +20,15 @@ public final class TextStreamWriter: Sendable {
     /// Ends the text.
     ///
     /// - Parameters:
-    ///   - attributes: beside those of the beginning, or in their place.
-    ///   - reason: why it does not come to a good end; empty where it does.
-    /// - Throws: as `write`; `dataTooLarge` for attributes that are, after which it may be closed with others.
+    ///   - attributes: added to those of the beginning, or in place of those of the same name.
+    ///   - reason: why the text is given up; empty when it is complete.
+    /// - Throws: as `write`; `dataTooLarge` when the attributes are too long: the text may then be closed with others.
     public func close(attributes: [String: String] = [:], reason: String = "") async throws(RoomError) {
         try await stream.close(attributes, reason)
     }
 }
 
-/// Bytes of ours that are written as they come into being. Pieces of two tasks that write at once may change places.
+/// Bytes of ours that are written piece by piece. The pieces of two tasks that write at once may come in any order.
 public final class ByteStreamWriter: Sendable {
     /// What receivers are told before the content; without the attributes of `close`.
     public let info: ByteStreamInfo
