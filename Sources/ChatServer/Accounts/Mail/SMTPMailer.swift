@@ -20,8 +20,9 @@ package actor SMTPMailer: Mailer {
 
     private static let mostLetters = 1_000
     private static let mostConnections = 4
-    /// Between one try and the next: four hours in all. A server that makes strangers come again wants minutes; one
-    /// that restarts, seconds. RFC 5321 §4.5.4.1 has days, for servers that have a disk to keep letters on.
+    /// Between one try and the next: a little more than four hours in all. A server that makes strangers come again
+    /// wants minutes; one that restarts, seconds. RFC 5321 §4.5.4.1 has days, for servers that have a disk to keep
+    /// letters on.
     private static let waits: [Duration] = [5, 30, 120, 300, 600, 900, 1_800, 3_600, 7_200].map { .seconds($0) }
     /// What is on its way when the server ends may arrive.
     private static let lastWait = Duration.seconds(5)
