@@ -26,7 +26,7 @@ case "${1:-}" in
 esac
 
 if ! command -v swift >/dev/null; then
-    echo "Swift is missing. Install Swift 6.2 or newer from https://www.swift.org/install and run this again." >&2
+    echo "Swift is missing. Install Swift 6.3 or newer from https://www.swift.org/install and run this again." >&2
     exit 1
 fi
 if ! command -v dpkg-query >/dev/null; then
