@@ -65,6 +65,59 @@ import Testing
         for await event in events { Issue.record("\(event)") }
     }
 
+    @Test func `a connect that is cancelled leaves the room, and one that was refused nothing`() async throws {
+        let (opened, tell) = AsyncStream.makeStream(of: Void.self)
+        var options = ConnectOptions()
+        options.inProcessSignaling = InProcessSignaling { _, _ in
+            tell.yield()
+            return SilentChannel()
+        }
+        let room = Room(options: options)
+        let joining = Task {
+            await Self.failure { () async throws(RoomError) in try await room.connect(url: "", token: "t") }
+        }
+        for await _ in opened { break }
+        // Somebody else's is refused, or cancelled before: the one that is under way goes on.
+        let other = Task {
+            await Self.failure { () async throws(RoomError) in try await room.connect(url: "", token: "t") }
+        }
+        other.cancel()
+        #expect([.alreadyConnected, .disconnected(.clientInitiated)].contains(await other.value))
+        #expect(await room.connectionState == .connecting)
+        joining.cancel()
+        #expect(await joining.value == .disconnected(.clientInitiated))
+        #expect(await room.connectionState == .disconnected)
+    }
+
+    @Test func `what waits for the server waits no longer when its task is cancelled`() async throws {
+        let room = try Self.roomThatLetsIn()
+        let joining = Task { try? await room.connect(url: "", token: "token") }
+        while await !room.isIn { await Task.yield() }
+        let asking = [
+            Task { await Self.failure { () async throws(RoomError) in try await room.updateMetadata(name: "ann") } },
+            Task {
+                await Self.failure { () async throws(RoomError) in
+                    _ = try await room.publish(.opus, options: TrackPublishOptions(name: "voice", source: .microphone))
+                }
+            },
+        ]
+        while await room.waitingCount < 3 { await Task.yield() }
+        for task in asking { task.cancel() }
+        for task in asking { #expect(await task.value == .cancelled) }
+        #expect(await room.publishedCount == 0)
+        await room.disconnect()
+        await joining.value
+    }
+
+    private static func failure(_ body: () async throws(RoomError) -> Void) async -> RoomError? {
+        do throws(RoomError) {
+            try await body()
+            return nil
+        } catch {
+            return error
+        }
+    }
+
     @Test func `a room that was left can be joined again, and tells what happens then`() async throws {
         let room = try Self.roomThatLetsIn()
         for _ in 0..<2 {
@@ -109,4 +162,6 @@ import Testing
 
 extension Room {
     fileprivate var isIn: Bool { machine.isInRoom }
+    fileprivate var waitingCount: Int { waiting.count }
+    fileprivate var publishedCount: Int { machine.publishing.tracks.count }
 }

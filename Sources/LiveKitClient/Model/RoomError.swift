@@ -10,6 +10,9 @@ public enum RoomError: Error, Sendable, Hashable {
     case unreachable(String)
     /// The server did not go on in time.
     case timedOut
+    /// The task was cancelled while it waited. What it asked for may have come about: a track that was to be published
+    /// is taken back.
+    case cancelled
     /// The room let us in and then sent us away, or we have left.
     case disconnected(DisconnectReason)
     /// There is no connection to ask over, or there is one already.
@@ -77,6 +80,7 @@ extension RoomError: CustomStringConvertible {
             Self.refusal(status) + (message.isEmpty ? "." : ": \(message)")
         case .unreachable(let how): "There is no connection to the server: \(how)."
         case .timedOut: "The server did not answer in time."
+        case .cancelled: "The task was cancelled while it waited for the server."
         case .disconnected(let reason): reason.sentence
         case .notConnected: "There is no connection to a room."
         case .alreadyConnected: "There is a connection already."

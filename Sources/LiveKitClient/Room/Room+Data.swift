@@ -24,8 +24,7 @@ extension Room {
         await apply()
     }
 
-    /// Calls a method of another participant (LiveKit's RPC) and waits for its response. Cancelling the task does not
-    /// end the wait.
+    /// Calls a method of another participant (LiveKit's RPC) and waits for its response, until the task is cancelled.
     ///
     /// - Parameters:
     ///   - method: the name that the other participant has registered it under.
@@ -36,21 +35,32 @@ extension Room {
     /// - Throws: an error that the method has chosen, or one of `RPCError`'s own: `recipientNotFound` when nobody of
     ///   that identity is in the room, `requestPayloadTooLarge`, `sendFailed` when we have left the room, too much
     ///   waits to be sent, or there is no key to encrypt with, `connectionTimeout` when the call was not acknowledged
-    ///   in 7 seconds, `responseTimeout`, `recipientDisconnected` when the other participant or we leave before the
-    ///   response, `unsupportedMethod`, `unsupportedVersion`, `responsePayloadTooLarge`, and `applicationError` when
-    ///   the method threw something else or its response cannot be decoded.
+    ///   in 7 seconds, `responseTimeout`, also where the task is cancelled, `recipientDisconnected` when the other
+    ///   participant or we leave before the response, `unsupportedMethod`, `unsupportedVersion`,
+    ///   `responsePayloadTooLarge`, and `applicationError` when the method threw something else or its response cannot
+    ///   be decoded.
     public func performRPC(
         _ method: String, payload: String, of destination: ParticipantIdentity, responseTimeout: Duration? = nil
     ) async throws(RPCError) -> String {
+        guard !Task.isCancelled else { throw .responseTimeout }
         let id = nextRequest()
-        let result = await withCheckedContinuation { continuation in
-            callers[id] = continuation
-            machine.performRPC(
-                method, payload: payload, of: destination, timeout: responseTimeout.map(Interval.init), request: id,
-                at: NetworkLoop.now)
-            Task { await self.apply() }
+        let result = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                callers[id] = continuation
+                machine.performRPC(
+                    method, payload: payload, of: destination, timeout: responseTimeout.map(Interval.init),
+                    request: id, at: NetworkLoop.now)
+                Task { await self.apply() }
+            }
+        } onCancel: {
+            Task { await self.callerGone(id) }
         }
         return try result.get()
+    }
+
+    /// The machine goes on waiting for the answer, which is nobody's then.
+    private func callerGone(_ id: RequestID) {
+        callers.removeValue(forKey: id)?.resume(returning: .failure(.responseTimeout))
     }
 
     /// Lets others call a method of ours, in this room and in those that are joined later; takes the place of a handler

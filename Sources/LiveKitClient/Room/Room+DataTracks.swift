@@ -19,6 +19,7 @@ extension Room {
                 machine.publishDataTrack(name, handle: handle, request: request, at: now)
             }
         } catch {
+            if error == .cancelled { await unpublish(track) }
             // Handles begin anew with a room: by now another track may have it.
             if dataPublications[handle] === track { dataPublications[handle] = nil }
             throw error

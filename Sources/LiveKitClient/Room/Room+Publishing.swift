@@ -7,8 +7,7 @@ internal import Synchronization
 /// What we publish, and whom it is for.
 extension Room {
     /// Publishes a track of frames that are handed in by `LocalTrackPublication.send`; back when the server knows of
-    /// it. While the connection is made anew, that is when it is there again. Cancelling the task does not end the
-    /// wait.
+    /// it. While the connection is made anew, that is when it is there again. Cancelling the task takes the track back.
     ///
     /// - Parameters:
     ///   - format: of all frames that will be sent.
@@ -16,7 +15,7 @@ extension Room {
     /// - Throws: `notConnected` outside of a room; `notEncryptable` when encryption is on and frames of this format
     ///   cannot be encrypted (VP9, AV1, H.265); `requestRefused`, such as `notAllowed`; `timedOut` when the server has
     ///   not answered in 10 seconds; `media` when the peer connection does not send the format; `disconnected`, or the
-    ///   error that ended the connection, when the room is lost meanwhile.
+    ///   error that ended the connection, when the room is lost meanwhile; `cancelled` when the task is.
     public func publish(
         _ format: PayloadFormat, options: TrackPublishOptions
     ) async throws(RoomError) -> LocalTrackPublication {
@@ -59,8 +58,10 @@ extension Room {
             }
             if case .published(let sid) = done { publication.published(as: sid) }
         } catch {
+            if error == .cancelled { machine.unpublish(id, at: NetworkLoop.now) }
             publications[id] = nil
             publication.stop()
+            await apply()
             throw error
         }
         return publication

@@ -134,7 +134,7 @@ public actor Room {
 
     // MARK: Coming and going
 
-    /// Joins the room that the token is for; back when media can flow. Cancelling the task does not end the attempt:
+    /// Joins the room that the token is for; back when media can flow. Cancelling the task gives the attempt up, as
     /// `disconnect()` does.
     ///
     /// - Parameter url: of the server: `ws://host:port`, `wss://host`, or the same with `http`; perhaps with a path,
@@ -142,21 +142,28 @@ public actor Room {
     /// - Throws: `invalidURL`; `refused` where the server does not let us in; `unreachable`; `timedOut` when its first
     ///   message has not come in 7 seconds; `media` when no path for media was found, in 15 seconds more at the latest;
     ///   `alreadyConnected` unless `connectionState` is `disconnected`; `disconnected` when the server sends us away,
-    ///   or `disconnect()` is called meanwhile.
+    ///   or `disconnect()` is called, or the task cancelled, meanwhile.
     public func connect(url: String, token: String) async throws(RoomError) {
         try await connect(url: url, token: token) { false }
     }
 
     /// As above, unless it is too late when its turn comes.
     func connect(url: String, token: String, unless isOver: @Sendable () -> Bool) async throws(RoomError) {
-        guard !isOver() else { throw .disconnected(.clientInitiated) }
+        guard !isOver(), !Task.isCancelled else { throw .disconnected(.clientInitiated) }
         // A session that there is, which refuses another one, goes on where it is.
-        if machine.connectionState == .disconnected {
+        let begins = machine.connectionState == .disconnected
+        if begins {
             self.url = url
             // What the session before has to say last goes first, if it has not been said.
             if !isApplying { broadcast.begin() }
         }
-        _ = try await request { machine, request, now in machine.connect(token: token, request: request, at: now) }
+        do throws(RoomError) {
+            _ = try await request { machine, request, now in machine.connect(token: token, request: request, at: now) }
+        } catch {
+            guard error == .cancelled else { throw error }
+            if begins { await disconnect() }
+            throw .disconnected(.clientInitiated)
+        }
     }
 
     /// Leaves the room; returns when the server was told and the connections are closed. A `connect` that is under way
@@ -193,13 +200,23 @@ public actor Room {
     func request(
         _ ask: (inout RoomClientMachine, RequestID, Instant) -> Void
     ) async throws(RoomError) -> RoomClientMachine.Completion {
+        guard !Task.isCancelled else { throw .cancelled }
         let id = nextRequest()
-        let result = await withCheckedContinuation { continuation in
-            waiting[id] = continuation
-            ask(&machine, id, NetworkLoop.now)
-            Task { await self.apply() }
+        let result = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                waiting[id] = continuation
+                ask(&machine, id, NetworkLoop.now)
+                Task { await self.apply() }
+            }
+        } onCancel: {
+            Task { await self.waitNoLonger(for: id) }
         }
         return try result.get()
+    }
+
+    /// What was asked for may come about all the same, and nobody is told.
+    private func waitNoLonger(for id: RequestID) {
+        waiting.removeValue(forKey: id)?.resume(returning: .failure(.cancelled))
     }
 
     /// Carries out the machine's outputs, in their order. While one call does so, others return at once: it does
