@@ -19,6 +19,20 @@ import Testing
         #expect(dialogue.machine.connectionState == .connected)
     }
 
+    @Test func `who was in the room before is not told to have left the next one`() {
+        let dialogue = Dialogue()
+        for (token, other) in [("first", "ann"), ("second", "bob")] {
+            let request = dialogue.request()
+            dialogue.machine.connect(token: token, request: request, at: dialogue.now)
+            _ = dialogue.said()
+            let said = dialogue.server(Dialogue.join([Dialogue.info(other)]))
+            #expect(said == ["! media", "* connected \(other)"])
+            dialogue.machine.leave(at: dialogue.now)
+            _ = dialogue.said()
+            #expect(dialogue.machine.roster.remote.values.map(\.identity) == [other], "to be looked at afterwards")
+        }
+    }
+
     @Test func `the query is one that every server reads`() throws {
         let dialogue = Dialogue(autoSubscribe: false)
         let request = dialogue.request()

@@ -12,6 +12,8 @@ extension RoomClientMachine {
             return put(.complete(request, .failure(.alreadyConnected)))
         }
         self.token = token
+        // Who was in the room before, which may have been another one, is nobody to say goodbye to here.
+        roster = Roster()
         requests.connecting = request
         attempt = 0
         shortConnections = 0
