@@ -59,7 +59,7 @@ extension RoomClientMachine {
         negotiation.wantsICERestart = false
     }
 
-    mutating func answerReceived(_ answer: LiveKitSessionDescription, at now: Instant) {
+    mutating func answerReceived(_ answer: LiveKitSessionDescription) {
         // 0: a server that does not number them.
         guard case .offering(let id, _) = negotiation.offering, answer.id == 0 || answer.id == id else { return }
         negotiation.offering = .answered

@@ -55,7 +55,7 @@ extension RoomClientMachine {
 
     private mutating func received(_ response: LiveKitSignalResponse.OneOf_Message, at now: Instant) {
         switch response {
-        case .answer(let answer): answerReceived(answer, at: now)
+        case .answer(let answer): answerReceived(answer)
         case .offer(let offer): put(.media(.takeOffer(id: offer.id, sdp: offer.sdp)))
         case .trickle(let trickle):
             guard let target = SignalTarget(trickle.target), !trickle.candidateInit.isEmpty else { return }

@@ -68,7 +68,7 @@ extension RoomMachine {
             packet.value != nil || !packet.unknownFields.data.isEmpty
         else { return }
         if label == .reliable, !sender.messages.isNew(packet.sequence) { return }
-        guard !completesCall(packet, from: sender, at: now) else { return }
+        guard !completesCall(packet, from: sender) else { return }
         // What somebody has said is an agent's to write down.
         if case .transcription? = packet.value, !sender.isAgent { return }
         packet.kind = label == .reliable ? .reliable : .lossy

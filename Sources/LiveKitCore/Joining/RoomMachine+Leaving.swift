@@ -81,7 +81,7 @@ extension RoomMachine {
             tellOthers(info, isUrgent: wasPublisher, isReplaced: isReplaced)
         }
         tellRecording()
-        failCalls(to: participant, at: now)
+        failCalls(to: participant)
         agentsHear(ofLeaving: participant, because: reason, at: now)
         tell(webhook: wasActive ? "participant_left" : "participant_connection_aborted", participant, at: now)
         if people.isEmpty {

@@ -47,7 +47,7 @@ extension RoomMachine {
             try machine.setRemoteDescription(.offer, offer, at: now)
         }
         endTracks(of: participant, missingIn: offer, at: now)
-        bindTracks(of: participant, to: offer, at: now)
+        bindTracks(of: participant, to: offer)
         if connection.role == .only { assignSections(of: connection, at: now) }
         try media.withMachine(of: connection.id) { machine throws(PeerError) in
             try machine.setLocalDescription(.answer, try machine.createAnswer(), at: now)

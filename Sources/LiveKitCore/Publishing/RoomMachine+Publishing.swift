@@ -90,14 +90,12 @@ extension RoomMachine {
                     machine.signalingState == .stable ? machine.remoteDescription : nil
                 }) ?? nil, offer.type == .offer
         else { return }
-        bindTracks(of: participant, to: offer.sdp, byIDAlone: true, at: now)
+        bindTracks(of: participant, to: offer.sdp, byIDAlone: true)
         publishBoundTracks(of: participant, at: now)
     }
 
     /// Finds the announced tracks in an offer: by the track's id of the section, or else by kind and order.
-    func bindTracks(
-        of participant: Participant, to offer: SessionDescription, byIDAlone: Bool = false, at now: Instant
-    ) {
+    func bindTracks(of participant: Participant, to offer: SessionDescription, byIDAlone: Bool = false) {
         guard let connection = participant.publisher else { return }
         let taken = Set(participant.tracks.flatMap(\.versions).compactMap(\.transceiver))
         let sections =
@@ -259,7 +257,7 @@ extension RoomMachine {
         tellOfChange(of: track.publisher)
     }
 
-    func updateAudio(_ request: LiveKitUpdateLocalAudioTrack, of participant: Participant, at now: Instant) {
+    func updateAudio(_ request: LiveKitUpdateLocalAudioTrack, of participant: Participant) {
         guard let track = participant.tracks.first(where: { $0.sid.rawValue == request.trackSid }) else {
             return refuse(.notFound, .updateAudioTrack(request), "there is no such track", to: participant)
         }
@@ -274,7 +272,7 @@ extension RoomMachine {
         if track.publication != nil { tellOfChange(of: participant) }
     }
 
-    func updateVideo(_ request: LiveKitUpdateLocalVideoTrack, of participant: Participant, at now: Instant) {
+    func updateVideo(_ request: LiveKitUpdateLocalVideoTrack, of participant: Participant) {
         guard let track = participant.tracks.first(where: { $0.sid.rawValue == request.trackSid }) else {
             return refuse(.notFound, .updateVideoTrack(request), "there is no such track", to: participant)
         }

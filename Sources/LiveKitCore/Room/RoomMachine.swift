@@ -134,8 +134,8 @@ package final class RoomMachine {
                         $0.timestamp = wallClock(now) / 1_000_000
                     }), to: participant)
         case .updateMetadata(let request): updateOwn(request, of: participant, at: now)
-        case .updateAudioTrack(let request): updateAudio(request, of: participant, at: now)
-        case .updateVideoTrack(let request): updateVideo(request, of: participant, at: now)
+        case .updateAudioTrack(let request): updateAudio(request, of: participant)
+        case .updateVideoTrack(let request): updateVideo(request, of: participant)
         case .publishDataTrackRequest(let request): publishDataTrack(request, of: participant)
         case .unpublishDataTrackRequest(let request): unpublishDataTrack(request, of: participant)
         case .updateDataSubscription(let request): updateDataSubscription(request, of: participant)

@@ -68,7 +68,7 @@ extension RoomMachine {
     }
 
     /// Whether a packet is about a call of the server's, and so is for nobody else.
-    func completesCall(_ packet: LiveKitDataPacket, from participant: Participant, at now: Instant) -> Bool {
+    func completesCall(_ packet: LiveKitDataPacket, from participant: Participant) -> Bool {
         func place(_ requestID: String) -> Int? {
             calls.firstIndex { $0.requestID == requestID && $0.participant === participant }
         }
@@ -110,7 +110,7 @@ extension RoomMachine {
     }
 
     /// Somebody has left.
-    func failCalls(to participant: Participant, at now: Instant) {
+    func failCalls(to participant: Participant) {
         for place in calls.indices.reversed() where calls[place].participant === participant {
             finish(place, .error(code: 1_503, message: "Recipient disconnected", data: ""))
         }

@@ -26,7 +26,7 @@ extension ICEAgent {
             bases.append(base)
             gather(from: base, index: bases.count - 1, at: now)
         }
-        if isPathLost { losePath(because: "the address of the selected pair is gone", at: now) }
+        if isPathLost { losePath(because: "the address of the selected pair is gone") }
         // Without a nominated pair every new address is a chance; with one, the pairs that there are will do.
         if path?.isNominated != true, isPathLost || !found.isEmpty { searchAgain(at: now) }
         advance(at: now)
@@ -38,7 +38,7 @@ extension ICEAgent {
     }
 
     /// The selected pair is no more; `searchAgain` looks for another one.
-    mutating func losePath(because reason: StaticString, at now: Instant) {
+    mutating func losePath(because reason: StaticString) {
         path = nil
         shelved = nil
         noteRoute()

@@ -48,7 +48,7 @@ extension ICEAgent {
         if path?.route == route {
             // Another connection may be made to the same place.
             session.checklist.remove(over: route)
-            losePath(because: "the connection of the selected pair is closed", at: now)
+            losePath(because: "the connection of the selected pair is closed")
             searchAgain(at: now)
         }
         advance(at: now)

@@ -30,7 +30,7 @@ struct KeyFrameRequestLimiter: Sendable {
     }
 
     /// A key frame went out. It answers what was asked before it was sent.
-    mutating func keyFrameSent(at now: Instant) {
+    mutating func keyFrameSent() {
         state = .idle
     }
 

@@ -93,7 +93,7 @@ extension ReceiveStream {
     private mutating func passRetransmission(
         _ header: RTPHeader, _ packet: RawSpan, payloadType: UInt8, at now: Instant
     ) {
-        guard let sequence = unwrap(header, header.payload(of: packet), at: now) else {
+        guard let sequence = unwrap(header, header.payload(of: packet)) else {
             counters.retransmissionsIgnored += 1
             return
         }

@@ -26,7 +26,7 @@ extension ReceiveStream {
     }
 
     /// The place of the packet that a retransmission brings; nil for one that brings nothing that was ever missed.
-    mutating func unwrap(_ header: RTPHeader, _ payload: RawSpan, at now: Instant) -> Int64? {
+    mutating func unwrap(_ header: RTPHeader, _ payload: RawSpan) -> Int64? {
         _ = retransmissionRecord.receive(sequenceNumber: header.sequenceNumber)
         let size = max(payload.byteCount - RTXPayload.overhead, 0)
         counters.rtxPacketsReceived += 1

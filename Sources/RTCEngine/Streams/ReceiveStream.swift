@@ -256,7 +256,7 @@ public struct ReceiveStream: Sendable {
         _ header: RTPHeader, packet: RawSpan, payloadType: UInt8, at now: Instant
     ) {
         let whole = header.payload(of: packet)
-        guard let sequence = unwrap(header, whole, at: now), let payload = RTXPayload.originalPayload(whole),
+        guard let sequence = unwrap(header, whole), let payload = RTXPayload.originalPayload(whole),
             case .media(let format, _) = configuration.codecs[payloadType]
         else {
             counters.retransmissionsIgnored += 1

@@ -110,7 +110,7 @@ extension SendStream {
             if head.marker { counters.framesSent += 1 }
             if head.startsKeyFrame {
                 counters.keyFramesSent += 1
-                keyFrameRequestLimiter.keyFrameSent(at: now)
+                keyFrameRequestLimiter.keyFrameSent()
             }
             noteClock(head.timestamp, at: now)
         }

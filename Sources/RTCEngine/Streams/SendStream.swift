@@ -134,7 +134,7 @@ public struct SendStream: Sendable {
         counters.framesSent += 1
         if frame.isKeyFrame {
             counters.keyFramesSent += 1
-            keyFrameRequestLimiter.keyFrameSent(at: now)
+            keyFrameRequestLimiter.keyFrameSent()
         }
         return true
     }

@@ -103,13 +103,13 @@ extension ServerConnection {
         switch packet {
         // The way of almost everything; the session has no say in it.
         case .text(.message, _), .binary:
-            if session.transport != nil { receivedMessage(packet, at: now) }
+            if session.transport != nil { receivedMessage(packet) }
         case .text: perform(session.packetReceived(packet, at: now), at: now)
         }
     }
 
     /// A message for the Socket.IO layer.
-    func receivedMessage(_ message: EngineIOPacket, at now: ContinuousClock.Instant) {
+    func receivedMessage(_ message: EngineIOPacket) {
         server.counters.bytesIn.add(message.count)
         let packet: SocketIOPacket?
         do throws(SocketIOPacketError) {

@@ -119,7 +119,7 @@ final class ServerConnection: @unchecked Sendable {
             switch action {
             case .send(let packet): send(packet)
             case .sendOnProbe(let packet): probe?.send(packet)
-            case .deliver(let packet): receivedMessage(packet, at: now)
+            case .deliver(let packet): receivedMessage(packet)
             case .releasePoll:
                 guard let poll else { break }
                 self.poll = nil
