@@ -12,9 +12,12 @@ import Testing
         /// What happens to right, from its beginning: the connection's thread does not wait for a test to listen.
         private let announcements: AsyncStream<PeerConnectionEvent>
 
-        init() throws {
+        /// - Parameter change: of right's configuration.
+        init(_ change: (inout PeerConnectionConfiguration) -> Void = { _ in }) throws {
             left = PeerConnection(configuration: try ConnectedPair.configuration())
-            right = PeerConnection(configuration: try ConnectedPair.configuration())
+            var configuration = try ConnectedPair.configuration()
+            change(&configuration)
+            right = PeerConnection(configuration: configuration)
             announcements = right.events
         }
 
@@ -238,6 +241,28 @@ import Testing
             heard += 1
         }
         #expect(heard == taken)
+        await pair.close()
+    }
+
+    @Test func `the largest message is what the peer says that it takes, once it has said it`() async throws {
+        let pair = try Pair { $0.dataChannels.maximumMessageSize = 1_000 }
+        let ours = try await pair.left.createDataChannel("files")
+        // What there is room for here.
+        #expect(await pair.left.maxMessageSize == 16 << 20)
+        try await pair.negotiate()
+        #expect(await pair.left.maxMessageSize == 1_000)
+        #expect(await pair.right.maxMessageSize == 262_144)
+        let theirs = try await pair.channel()
+        try await ours.waitUntilOpen()
+        await #expect(throws: DataChannelError.messageTooLarge(limit: 1_000)) {
+            try await ours.send([UInt8](repeating: 0, count: 1_001))
+        }
+        let (small, large) = ([UInt8](repeating: 1, count: 1_000), [UInt8](repeating: 2, count: 262_144))
+        try await ours.send(small)
+        try await theirs.send(large)
+        var (toThem, toUs) = (theirs.messages.makeAsyncIterator(), ours.messages.makeAsyncIterator())
+        #expect(await toThem.next() == .binary(small))
+        #expect(await toUs.next() == .binary(large))
         await pair.close()
     }
 

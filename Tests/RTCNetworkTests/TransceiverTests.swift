@@ -95,6 +95,38 @@ import Testing
         await connection.close()
     }
 
+    @Test func `what encoders should make is told to all who listen, follows the limits, and ends with the connection`()
+        async throws
+    {
+        let pair = try await ConnectedPair.connected()
+        #expect(try await pair.carriesFrames(10))
+        let video = pair.offererVideo.id
+        let targets = pair.offerer.targetBitrates
+        // What was told before is kept for who listens first.
+        for await target in targets {
+            #expect(target.shares.map(\.transceiver) == [video])
+            #expect(target[video] == target.available && target.available >= .kilobits(30))
+            break
+        }
+        let others = pair.offerer.targetBitrates
+        // No path is thought to carry less.
+        try await pair.offerer.setBitrateLimits(
+            SenderBitrateLimits(maximum: .kilobits(30)), of: pair.offererVideo)
+        for listener in [targets, others] {
+            var share: Bitrate?
+            for await target in listener {
+                share = target[video]
+                if share == .kilobits(30) { break }
+            }
+            #expect(share == .kilobits(30))
+        }
+        await pair.close()
+        for listener in [targets, others] { for await _ in listener {} }
+        await #expect(throws: PeerConnectionError.peer(.closed)) {
+            try await pair.offerer.setBitrateLimits(.video, of: pair.offererVideo)
+        }
+    }
+
     @Test func `other streams are told to the peer with the next offer`() async throws {
         let pair = try await ConnectedPair.connected()
         try await pair.offerer.setStreams(["screen", "camera"], of: pair.offererVideo)
