@@ -16,6 +16,8 @@ import time
 
 SETUPS = 50  # a round
 SECONDS = float(os.environ.get("WINDOW", "3"))
+# Packets a second, in frames of twenty: of a call, of many calls, and more than the slower ones keep up with.
+RATES = [int(rate) for rate in os.environ.get("RATES", "1000 10000 40000").split()]
 
 
 def run(command):
@@ -226,7 +228,7 @@ def main():
                     subjects = [("roost", [bench], "subject-packets"), ("frames", [bench], "subject")]
                 subjects += [(who, command, "subject") for who, command in carrying("video").items() if who != "roost"]
                 subjects.append(("floor", [floor], verb))
-                for frames in (50, 500):
+                for frames in (rate // 20 for rate in RATES):
                     for who, command, mode in rotated(subjects, number):
                         if who == "floor":
                             figure = run([*command, mode, str(frames), "20", str(SECONDS)])[0]
