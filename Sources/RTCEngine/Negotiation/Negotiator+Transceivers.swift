@@ -1,3 +1,5 @@
+internal import RTCWire
+
 extension Negotiator {
     /// Adds a transceiver, which the next offer gives a media section of its own (W3C: addTransceiver).
     ///
