@@ -1,4 +1,4 @@
-internal import RTCEngine
+public import RTCEngine
 internal import RTCWire
 
 extension PeerConnection {
