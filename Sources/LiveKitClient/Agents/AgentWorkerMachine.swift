@@ -187,7 +187,8 @@ struct AgentWorkerMachine {
             case .invalidURL(let url): return end(.invalidURL(url))
             case .refused(let status, _) where [400, 401, 403, 404].contains(status):
                 return end(.refused(status: status))
-            case .refused, .unreachable, .timedOut, .disconnected, .notConnected, .alreadyConnected, .requestRefused,
+            case .refused, .unreachable, .timedOut, .cancelled, .disconnected, .notConnected, .alreadyConnected,
+                .requestRefused,
                 .media, .dataTooLarge, .dataBacklog, .dataTrackEnded, .dataTrackEncrypted, .streamInterrupted,
                 .streamClosed, .notEncryptable, .fileUnreadable:
                 break
@@ -215,7 +216,8 @@ struct AgentWorkerMachine {
         case .unreachable(let how): how
         case .refused(let status, _): "the server answered with status \(status)"
         case .timedOut: "the server did not answer"
-        case .invalidURL, .disconnected, .notConnected, .alreadyConnected, .requestRefused, .media, .dataTooLarge,
+        case .invalidURL, .cancelled, .disconnected, .notConnected, .alreadyConnected, .requestRefused, .media,
+            .dataTooLarge,
             .dataBacklog, .dataTrackEnded, .dataTrackEncrypted, .streamInterrupted, .streamClosed, .notEncryptable,
             .fileUnreadable:
             "\(failure)"
