@@ -140,8 +140,12 @@ struct EmbeddedParticipants: Sendable {
                 channel.opened(link)
                 let request = LiveKitJoinRequest(query: query)
                 let arrival = Arrival(identity: identity, claims: claims, mode: .dual, request: request)
+                if request.reconnect {
+                    // Nobody in this process asks for a refusal.
+                    _ = await worker.resume(arrival, room: room, link: link)
+                    return
+                }
                 do throws(WorkerRefusal) {
-                    if request.reconnect { return try await worker.resume(arrival, room: room, link: link) }
                     try await worker.join(
                         arrival, room: RoomConfiguration(name: room), mayCreate: false, link: link)
                 } catch {

@@ -40,7 +40,6 @@ struct HTTPRefusal: Error, Equatable {
         case .elsewhere: self.init(503, "The room is moving. Try again.")
         case .draining: self.init(503, "The server takes no new rooms: it is about to go down.")
         case .goingDown: self.init(503, "The server is going down.")
-        case .asAsked: self.init(500, "The client has asked for this attempt to fail.")
         }
     }
 

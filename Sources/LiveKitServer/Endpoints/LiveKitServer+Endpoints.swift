@@ -41,10 +41,8 @@ extension LiveKitServer {
             try gate.readmit(parameters.token.identity, to: parameters.room)
             let worker = worker(forRoom: parameters.room)
             let connection = SignalConnection(inbox: worker.inbox, tokenExpires: parameters.token.expires)
-            do throws(WorkerRefusal) {
-                try await worker.resume(arrival, room: parameters.room, link: connection)
-            } catch {
-                throw HTTPRefusal(error)
+            guard await worker.resume(arrival, room: parameters.room, link: connection) else {
+                throw HTTPRefusal(500, "The client has asked for this attempt to fail.")
             }
             return connection
         }

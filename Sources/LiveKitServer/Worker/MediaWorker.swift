@@ -183,14 +183,18 @@ package actor MediaWorker {
     }
 
     /// Somebody's signaling is back. Where there is nothing to go on with, the client is told so.
-    func resume(_ arrival: Arrival, room name: String, link: any SignalLink) throws(WorkerRefusal) {
+    ///
+    /// - Returns: false where the client has asked for this attempt to be refused.
+    func resume(_ arrival: Arrival, room name: String, link: any SignalLink) -> Bool {
         let now = NetworkLoop.now
         guard let room = room(named: name) else {
             link.send(RoomMachine.staleSessionResponse)
-            return link.close()
+            link.close()
+            return true
         }
-        guard let signal = room.machine.resume(arrival, at: now) else { throw .asAsked }
+        guard let signal = room.machine.resume(arrival, at: now) else { return false }
         attach(link, to: room, as: signal, at: now)
+        return true
     }
 
     private func attach(_ link: any SignalLink, to room: HostedRoom, as signal: SignalID, at now: Instant) {

@@ -11,6 +11,4 @@ enum WorkerRefusal: Error, Equatable {
     /// There is no such room, and no new ones are taken.
     case draining
     case goingDown
-    /// The client tests what it does when it cannot come back.
-    case asAsked
 }
