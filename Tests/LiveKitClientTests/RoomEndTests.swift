@@ -1,4 +1,5 @@
 import LiveKitProtocol
+import RTCWire
 import SocketIO
 import SwiftProtobuf
 import Testing
