@@ -24,6 +24,8 @@ public actor Room {
     nonisolated let broadcast = RoomEventBroadcast()
     /// Our present identity, for code that encrypts on other threads.
     nonisolated let ownIdentity = OwnIdentity()
+    /// How often a session was begun.
+    private var attempts = 0
     var url = ""
 
     var socket: (any SignalChannel)?
@@ -157,11 +159,14 @@ public actor Room {
             // What the session before has to say last goes first, if it has not been said.
             if !isApplying { broadcast.begin() }
         }
+        if begins { attempts += 1 }
+        let attempt = attempts
         do throws(RoomError) {
             _ = try await request { machine, request, now in machine.connect(token: token, request: request, at: now) }
         } catch {
             guard error == .cancelled else { throw error }
-            if begins { await disconnect() }
+            // Somebody may have left and joined anew by now.
+            if begins, attempt == attempts { await disconnect() }
             throw .disconnected(.clientInitiated)
         }
     }

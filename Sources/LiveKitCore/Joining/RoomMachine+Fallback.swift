@@ -44,7 +44,10 @@ extension RoomMachine {
     /// message before it counts, as with LiveKit's server.
     func isHeard(_ participant: Participant, at now: Instant) -> Bool {
         guard case .attached = participant.signaling else { return false }
-        return now - participant.contact.heardAt < lossTime
+        // A connection fails when nothing has come over it for `consentTimeout`. A message that is hardly newer may be
+        // the last one of somebody whose whole network went at that moment; who is there says something again soon.
+        let newest = Self.consentTimeout - .seconds(Int64(configuration.server.pingInterval))
+        return now - participant.contact.heardAt < min(lossTime, newest)
     }
 
     /// Whether there is another way than the one that its packets take. Those that come through a relay come from it by

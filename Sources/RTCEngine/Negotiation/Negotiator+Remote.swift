@@ -87,10 +87,11 @@ extension Negotiator {
         let former = replaced.first {
             $0.mLineIndex == index && $0.mid == name && $0.kind == kind && $0.phase == .active
         }
+        let kept = former.flatMap { former in transceivers.firstIndex { $0.id == former.id } }
         let place: Int
-        if let match = known ?? former.flatMap({ former in transceivers.firstIndex { $0.id == former.id } }) {
+        if let match = known ?? kept.flatMap({ transceivers[$0].mid == nil ? $0 : nil }) {
             place = match
-        } else if var former {
+        } else if var former, kept == nil {
             former.association = Transceiver.Association()
             transceivers.append(former)
             place = transceivers.endIndex - 1

@@ -54,7 +54,10 @@ actor ReceivingEngine<Connection: ReceivingConnection>: WebRTCEngine {
         _ peer: Peer, _ userId: String, _ sdp: String, _ scan: DescriptionScan
     ) async throws(WebRTCError) -> String {
         // A sender that has not heard our answer repeats its offer; the same offer gets the same answer.
-        if scan.essence == peer.offer.essence, let answer = await peer.connection.presentAnswer() { return answer }
+        if scan.essence == peer.offer.essence, let answer = await peer.connection.presentAnswer() {
+            guard peers[userId]?.id == peer.id else { throw .disconnected(userId: userId) }
+            return answer
+        }
         let answer: String
         do throws(Refusal) {
             answer = try await peer.connection.answer(sdp)

@@ -42,6 +42,11 @@ struct ConnectionLedger: Sendable {
     /// What an offer of somebody waits for.
     func leaving(of userId: String) -> Task<Void, Never>? { leaving.first { $0.userId == userId }?.task }
 
+    /// Whether a connection is known to be over. Where answers name no session, as in previews, nobody can tell.
+    func isOver(_ connection: WebRTCConnectionID) -> Bool {
+        !connection.session.isEmpty && former.contains(connection)
+    }
+
     /// A connection is over.
     mutating func end(_ connection: WebRTCConnectionID) {
         early.removeAll { $0.connection.userId == connection.userId }

@@ -104,6 +104,8 @@ public struct WebRTCFeature: Reducer {
 
     private func answered(_ userId: String, _ answer: WebRTCAnswer, _ state: inout State) -> Effect<Action> {
         let connection = WebRTCConnectionID(userId: userId, answerSDP: answer.sdp)
+        // Its end was told before the answer to its last offer: nothing would ever end it again.
+        guard !state.ledger.isOver(connection) else { return .none }
         // A later offer of the same call changes what is sent, not who is there.
         let former = state.connectedPeers[id: userId]?.connection
         if former != connection {
