@@ -25,8 +25,8 @@ package struct NotificationFacts: Sendable, Equatable {
     /// It calls who is there, and they were when it was written.
     package var mentionsHere = false
     package var isInThread = false
-    /// They follow the thread: have written in it or what it answers, or have asked for it. False where they have
-    /// turned away from it, nil where neither is so.
+    /// They follow the thread: have written in it or what it answers, were named in it, or have asked for it. False
+    /// where they have turned away from it, nil where neither is so.
     package var followsThread: Bool?
     package var level = NotificationLevel.all
     /// They have read it already, or what came after it.

@@ -74,7 +74,8 @@ package struct ChatChanges: Sendable, Equatable, Codable {
     package var loggedOut: Set<UserID> = []
     /// Have read something.
     package var marks: [UserID: ReadMark] = [:]
-    /// Have less unread than before, although they have read nothing: it was taken back, or they are not to hear of it.
+    /// Have less unread than before, although they have read nothing of a channel: it was taken back, they are not to
+    /// hear of it, or it was in a thread.
     package var relieved: Set<UserID> = []
     /// Have read a thread, or follow it now, or no longer.
     package var threadMarks: [UserID: ThreadMark] = [:]

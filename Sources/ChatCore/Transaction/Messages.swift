@@ -50,6 +50,14 @@ extension ChatTransaction {
         if mentions.isHere {
             try call(new.peopleHere, by: id, of: user, in: channel, thread: new.threadID, as: sequence)
         }
+        if let thread = new.threadID {
+            let isForAll = mentions.isChannel || place.standing.channel?.kind.isDirect == true
+            if isForAll || mentions.isHere || !mentions.usernames.isEmpty {
+                try noteCalled(
+                    by: id, as: sequence, to: thread, lastReply: sequence, in: place.workspace, channel,
+                    isForAll: isForAll)
+            }
+        }
         try attach(new.fileIDs, to: id, in: channel, by: user)
         changes.tally.messages += 1
         let message = try message(id)
@@ -190,7 +198,15 @@ extension ChatTransaction {
         if mentions.isHere {
             try call(called, by: id, of: user, in: message.channelID, thread: message.threadID, as: message.sequence)
         }
-        if message.threadID == nil { changes.relieved.formUnion(former.subtracting(try calledBy(id))) }
+        let named = try calledBy(id)
+        changes.relieved.formUnion(former.subtracting(named))
+        // Whoever has come into the channel since is not called by what called everybody before.
+        let callsAll = mentions.isChannel && !message.mentions.isChannel
+        if let thread = message.threadID, callsAll || !named.isSubset(of: former) {
+            try noteCalled(
+                by: id, as: message.sequence, to: thread, lastReply: try lastReply(to: thread), in: place.workspace,
+                message.channelID, isForAll: callsAll)
+        }
         let edited = try self.message(id)
         try takeFormerWords(of: edited)
         try append(.messageEdited(edited), to: .channel(message.channelID), in: place.workspace)
@@ -208,14 +224,21 @@ extension ChatTransaction {
 
     /// Whoever has not read a message that counts on icons may have nothing unread without it.
     private func relieve(of message: Message) throws {
-        // Answers do not count.
-        guard message.threadID == nil else { return }
+        // Answers count for who follows the thread.
+        let (readers, place): (String, SQLValue) =
+            if let thread = message.threadID {
+                ("thread_followers r JOIN channels c ON c.id = r.channel_id WHERE r.thread_id = $1", .id(thread))
+            } else {
+                (
+                    "channel_members r JOIN channels c ON c.id = r.channel_id WHERE r.channel_id = $1",
+                    .id(message.channelID)
+                )
+            }
         let rows = try session.rows(
             """
-            SELECT cm.user_id FROM channel_members cm JOIN channels c ON c.id = cm.channel_id
-            WHERE cm.channel_id = $1 AND cm.last_read < $2 AND (c.people_key IS NOT NULL OR $3 = 1
-                OR EXISTS (SELECT 1 FROM mentions n WHERE n.message_id = $4 AND n.user_id = cm.user_id))
-            """, .id(message.channelID), .integer(message.sequence), .flag(message.mentions.isChannel), .id(message.id))
+            SELECT r.user_id FROM \(readers) AND r.last_read < $2 AND (c.people_key IS NOT NULL OR $3 = 1
+                OR EXISTS (SELECT 1 FROM mentions n WHERE n.message_id = $4 AND n.user_id = r.user_id))
+            """, place, .integer(message.sequence), .flag(message.mentions.isChannel), .id(message.id))
         for var row in rows { changes.relieved.insert(try row.id()) }
     }
 

@@ -193,7 +193,7 @@ extension ChatTransaction {
 
     /// What an app's icon shows: unread messages that name somebody, or everybody, or called who was there when they
     /// were, and unread direct and group messages, in all workspaces, but for channels that they want no notifications
-    /// of.
+    /// of; of those in threads, what is unread in a thread that they follow.
     package func badge(of user: UserID) throws -> Int {
         guard
             var row = try session.row(
@@ -218,6 +218,15 @@ extension ChatTransaction {
                     JOIN mentions n ON n.user_id = cm.user_id AND n.channel_id = cm.channel_id
                         AND n.thread_id IS NULL AND n.sequence > cm.last_read
                     WHERE cm.user_id = $1 AND cm.notifications <> 'none'
+                    UNION
+                    SELECT m.id FROM thread_followers f JOIN channels c ON c.id = f.channel_id
+                    JOIN channel_members cm ON cm.channel_id = f.channel_id AND cm.user_id = f.user_id
+                    JOIN members w ON w.workspace_id = c.workspace_id AND w.user_id = f.user_id
+                    JOIN messages m ON m.thread_id = f.thread_id AND m.sequence > f.last_read
+                    WHERE f.user_id = $1 AND f.is_following = 1 AND f.last_reply > f.last_read
+                        AND cm.notifications <> 'none' AND m.user_id <> $1 AND m.deleted_at IS NULL
+                        AND (c.people_key IS NOT NULL OR m.mentions_channel = 1 OR EXISTS (
+                            SELECT 1 FROM mentions n WHERE n.message_id = m.id AND n.user_id = f.user_id))
                     LIMIT \(ChannelMembership.unreadLimit)) unread
                 """, .id(user))
         else { return 0 }

@@ -1,7 +1,7 @@
 package import ChatModel
 
-/// Threads that people follow: those that they have begun or written in, and those that they have asked for, but for
-/// those that they have turned away from.
+/// Threads that people follow: those that they have begun or written in, those in which an answer has named them, those
+/// of direct and group messages, and those that they have asked for, but for those that they have turned away from.
 extension ChatTransaction {
     /// In SQL, of a member `m` of a workspace `w`.
     static let unreadThreadsOfWorkspace = """
@@ -41,6 +41,38 @@ extension ChatTransaction {
         guard !isRead else { return }
         changes.threadMarks[user] = ThreadMark(
             threadID: thread, channelID: channel, lastRead: sequence, isFollowing: true)
+        changes.relieved.insert(user)
+    }
+
+    /// Of so many who begin to follow at once their devices are told. Where there are more, the message itself says
+    /// that it calls everybody.
+    private static let mostTold = 1_000
+
+    /// Whom an answer names or calls follows the thread from now on, and finds it unread from that answer on; in a
+    /// direct or group message everybody does. Who has turned away stays away. One statement, however many there are.
+    ///
+    /// - Parameters:
+    ///   - lastReply: the number of the thread's newest answer.
+    ///   - isForAll: everybody in the channel, and not only who is in `mentions`.
+    func noteCalled(
+        by id: MessageID, as sequence: Int64, to thread: MessageID, lastReply: Int64, in workspace: WorkspaceID,
+        _ channel: ChannelID, isForAll: Bool
+    ) throws {
+        let (table, column) = isForAll ? ("channel_members", "channel_id") : ("mentions", "message_id")
+        let users = try session.rows(
+            """
+            INSERT INTO thread_followers (thread_id, user_id, workspace_id, channel_id, is_following, last_read,
+                last_reply)
+            SELECT $1, p.user_id, $2, $3, 1, $4, $5 FROM \(table) p WHERE p.\(column) = $6
+            ON CONFLICT (thread_id, user_id) DO NOTHING
+            RETURNING user_id
+            """, .id(thread), .id(workspace), .id(channel), .integer(sequence - 1), .integer(lastReply),
+            isForAll ? .id(channel) : .id(id))
+        guard users.count <= Self.mostTold else { return }
+        for var row in users {
+            changes.threadMarks[try row.id()] = ThreadMark(
+                threadID: thread, channelID: channel, lastRead: sequence - 1, isFollowing: true)
+        }
     }
 
     /// An answer is gone, which may have been the newest.
@@ -51,7 +83,7 @@ extension ChatTransaction {
     }
 
     /// The number of the newest answer; 0 without any.
-    private func lastReply(to thread: MessageID) throws -> Int64 {
+    func lastReply(to thread: MessageID) throws -> Int64 {
         guard
             var row = try session.row(
                 """
@@ -124,6 +156,7 @@ extension ChatTransaction {
                     THEN excluded.last_read ELSE thread_followers.last_read END
             """, .id(id), .id(user), .id(message.workspaceID), .id(message.channelID), .flag(isFollowing),
             .integer(lastReply))
+        changes.relieved.insert(user)
         try noteMark(of: id, in: message.channelID, by: user)
     }
 
@@ -138,7 +171,9 @@ extension ChatTransaction {
             WHERE thread_id = $1 AND user_id = $2 AND is_following = 1 AND last_read <> $3
             """, .id(id), .id(user), .integer(mark))
         // Of a thread that they do not follow there is nothing to remember.
-        if changed == 1 { try noteMark(of: id, in: message.channelID, by: user) }
+        guard changed == 1 else { return }
+        changes.relieved.insert(user)
+        try noteMark(of: id, in: message.channelID, by: user)
     }
 
     /// The message that a thread answers, for who is in its channel. Nobody else writes in the thread meanwhile.

@@ -130,4 +130,115 @@ import Testing
         #expect(try await Self.threads(of: adam, company, in: world) == [])
         #expect(try await Self.unread(of: adam, company, in: world) == 0)
     }
+
+    @Test(arguments: TestDatabase.allCases)
+    func `who is named in an answer follows the thread from then on`(database: TestDatabase) async throws {
+        let world = try await ChatWorld(database)
+        let company = try await world.company()
+        let (olga, adam, mia, general) = (company.olga, company.adam, company.mia, company.general)
+        func badge() async throws -> Int { try await world.look { try $0.badge(of: adam) } }
+        let parent = try await world.say("one", in: general, by: olga)
+        try await world.say("a", in: general, by: mia, thread: parent.id)
+        #expect(try await Self.threads(of: adam, company, in: world) == [])
+        let (named, marks) = try await world.run {
+            let reply = try $0.send(.init(content: "@adam, @gus", threadID: parent.id), to: general, by: mia).message
+            return (reply, $0.changes.threadMarks)
+        }
+        // It begins with what names them, and their devices are told.
+        let list = try await Self.threads(of: adam, company, in: world, isUnread: true)
+        #expect(list.map(\.message.id) == [parent.id] && list.map(\.unread) == [1])
+        #expect(list.map(\.lastRead) == [named.sequence - 1] && list.map(\.lastReply) == [named.sequence])
+        #expect(
+            marks[adam]
+                == ThreadMark(
+                    threadID: parent.id, channelID: general, lastRead: named.sequence - 1, isFollowing: true))
+        #expect(Set(marks.keys) == [adam, mia])
+        #expect(try await Self.unread(of: adam, company, in: world) == 1)
+        #expect(try await badge() == 1)
+        // Who is not in the channel follows nothing in it.
+        #expect(try await Self.threads(of: company.gus, company, in: world) == [])
+
+        let last = try await world.say("b", in: general, by: mia, thread: parent.id)
+        #expect(try await Self.threads(of: adam, company, in: world).map(\.unread) == [2])
+        #expect(try await badge() == 1)
+        let relieved = try await world.run {
+            try $0.readThread(parent.id, upTo: last.sequence, by: adam)
+            return $0.changes.relieved
+        }
+        #expect(relieved == [adam])
+        #expect(try await badge() == 0)
+        #expect(try await Self.unread(of: adam, company, in: world) == 0)
+
+        // Who has turned away stays away.
+        try await world.run { try $0.setFollowing(false, thread: parent.id, by: adam) }
+        try await world.say("@adam @channel", in: general, by: mia, thread: parent.id)
+        #expect(try await Self.threads(of: adam, company, in: world) == [])
+        #expect(try await Self.unread(of: adam, company, in: world) == 0)
+        #expect(try await badge() == 0)
+    }
+
+    @Test(arguments: TestDatabase.allCases)
+    func `who is called in an answer, or named by an edit, follows as well`(database: TestDatabase) async throws {
+        let world = try await ChatWorld(database)
+        let company = try await world.company()
+        let (olga, adam, mia, general) = (company.olga, company.adam, company.mia, company.general)
+        let ben = try await world.member("ben", of: company)
+        let (all, here) = (
+            try await world.say("1", in: general, by: olga), try await world.say("2", in: general, by: olga)
+        )
+        let edited = try await world.say("3", in: general, by: olga)
+        try await world.say("@channel", in: general, by: mia, thread: all.id)
+        _ = try await world.run {
+            try $0.send(.init(content: "@here", threadID: here.id, peopleHere: [adam]), to: general, by: mia)
+        }
+        let plain = try await world.say("look", in: general, by: mia, thread: edited.id)
+        let last = try await world.say("so", in: general, by: mia, thread: edited.id)
+        #expect(try await Self.threads(of: adam, company, in: world).map(\.message.id) == [here.id, all.id])
+        #expect(try await Self.threads(of: ben, company, in: world).map(\.message.id) == [all.id])
+        #expect(try await world.look { try $0.badge(of: adam) } == 2)
+        let marks = try await world.run {
+            _ = try $0.edit(plain.id, to: "look, @ben", by: mia)
+            return $0.changes.threadMarks
+        }
+        #expect(Set(marks.keys) == [ben] && marks[ben]?.lastRead == plain.sequence - 1)
+        let list = try await Self.threads(of: ben, company, in: world)
+        #expect(list.map(\.message.id) == [edited.id, all.id] && list.map(\.unread) == [2, 1])
+        #expect(list.map(\.lastReply).first == last.sequence)
+
+        // Who comes later is not called by what another edit leaves in it, and whoever was is relieved when it goes.
+        let zoe = try await world.member("zed", of: company)
+        let call = try await world.say("@channel", in: general, by: mia, thread: edited.id)
+        let late = try await world.member("late", of: company)
+        _ = try await world.run { try $0.edit(call.id, to: "@channel!", by: mia) }
+        #expect(try await Self.unread(of: zoe, company, in: world) == 1)
+        #expect(try await Self.threads(of: late, company, in: world) == [])
+        let relieved = try await world.run {
+            try $0.delete(call.id, by: mia)
+            return $0.changes.relieved
+        }
+        #expect(relieved.isSuperset(of: [zoe, ben, adam]) && !relieved.contains(late))
+        #expect(try await world.look { try $0.badge(of: zoe) } == 0)
+    }
+
+    @Test(arguments: TestDatabase.allCases)
+    func `in a group message everybody follows, until they turn away`(database: TestDatabase) async throws {
+        let world = try await ChatWorld(database)
+        let company = try await world.company()
+        let (olga, adam, mia) = (company.olga, company.adam, company.mia)
+        let group = try await world.run {
+            try $0.openDirect(with: [adam, mia], in: company.workspace, by: olga).listing.channel.id
+        }
+        let parent = try await world.say("one", in: group, by: olga)
+        _ = try await world.run { try $0.read(group, upTo: parent.sequence, by: adam) }
+        let reply = try await world.say("a", in: group, by: mia, thread: parent.id)
+        let list = try await Self.threads(of: adam, company, in: world, isUnread: true)
+        #expect(list.map(\.unread) == [1] && list.map(\.lastRead) == [reply.sequence - 1])
+        #expect(try await Self.unread(of: adam, company, in: world) == 1)
+        #expect(try await world.look { try $0.badge(of: adam) } == 1)
+        try await world.run { try $0.setFollowing(false, thread: parent.id, by: adam) }
+        try await world.say("b", in: group, by: mia, thread: parent.id)
+        #expect(try await Self.threads(of: adam, company, in: world) == [])
+        #expect(try await Self.unread(of: adam, company, in: world) == 0)
+        #expect(try await Self.threads(of: olga, company, in: world).map(\.unread) == [2])
+    }
 }
