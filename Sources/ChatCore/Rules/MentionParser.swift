@@ -1,8 +1,11 @@
 /// Finds whom a message names: `@username`, `@channel` (or `@everyone`, `@all`) and `@here`, outside of Markdown's
 /// code.
 package struct MentionParser: Sendable, Equatable {
-    /// In the order in which they stand, each once.
+    /// In the order in which they stand, each once, with all the signs that a name can have.
     package private(set) var usernames: [String] = []
+    /// What such a name may be for, where nobody has it, the longest first: without the `_` of Markdown's emphasis at
+    /// its end, and without what follows a full stop that has no space behind it.
+    package private(set) var shorterNames: [String: [String]] = [:]
     package private(set) var isChannel = false
     package private(set) var isHere = false
     /// Nobody reads more names than that.
@@ -21,7 +24,8 @@ package struct MentionParser: Sendable, Equatable {
                 let end = Self.end(ofNameAt: index + 1, in: bytes)
                 // The `@` of an address has a name in front of it.
                 if end > index + 1, !Self.isInWord(index, in: bytes) {
-                    take(String(decoding: bytes[index + 1..<end], as: UTF8.self).lowercased())
+                    let isInEmphasis = index > 0 && bytes[index - 1] == UInt8(ascii: "_")
+                    take(String(decoding: bytes[index + 1..<end], as: UTF8.self).lowercased(), isInEmphasis)
                 }
                 index = max(end, index + 1)
             default: index += 1
@@ -29,20 +33,64 @@ package struct MentionParser: Sendable, Equatable {
         }
     }
 
-    private mutating func take(_ name: String) {
-        switch name {
+    /// - Parameter isInEmphasis: a `_` is right in front of it.
+    private mutating func take(_ name: String, _ isInEmphasis: Bool) {
+        switch isInEmphasis ? Self.withoutEmphasis(name) : name {
         case "channel", "everyone", "all": isChannel = true
         case "here": isHere = true
-        default: if usernames.count < Self.most, !usernames.contains(name) { usernames.append(name) }
+        default:
+            guard usernames.count < Self.most, !usernames.contains(name) else { return }
+            usernames.append(name)
+            let shorter = Self.shorter(name)
+            if !shorter.isEmpty { shorterNames[name] = shorter }
         }
     }
 
-    /// Whether a letter, a digit or a sign of addresses is right in front of a place.
-    private static func isInWord(_ place: Int, in bytes: [UInt8]) -> Bool {
-        guard place > 0 else { return false }
-        guard bytes[place - 1] >= 0x80 else {
-            return isNamePart(bytes[place - 1]) || bytes[place - 1] == UInt8(ascii: "+")
+    private static func withoutEmphasis(_ name: String) -> String {
+        String(decoding: name.utf8.reversed().drop { $0 == UInt8(ascii: "_") }.reversed(), as: UTF8.self)
+    }
+
+    /// Of each place where a name could end, the first few of them, the name with one `_` less and without any.
+    private static func shorter(_ name: String) -> [String] {
+        let parts = name.split(separator: ".")
+        var ends = [name]
+        for count in 1..<max(min(parts.count, 4), 1) {
+            let end = parts.prefix(count).joined(separator: ".")
+            // It stands so in the text, and is none that nobody can have.
+            if name.hasPrefix(end), !end.hasSuffix("-") { ends.append(end) }
         }
+        var names: Set<String> = []
+        for end in ends {
+            names.insert(end)
+            if end.hasSuffix("_") { names.formUnion([String(end.dropLast()), withoutEmphasis(end)]) }
+        }
+        names.subtract([name, ""])
+        return names.sorted { $0.utf8.count > $1.utf8.count }
+    }
+
+    /// Whether a letter, a digit or a sign of addresses is right in front of a place. Such signs are of an address only
+    /// behind a letter or a digit, a full stop is not its last and not there twice (RFC 5321 §4.1.2, `Dot-string`).
+    private static func isInWord(_ place: Int, in bytes: [UInt8]) -> Bool {
+        var start = place
+        while start > 0, isSign(bytes[start - 1]) {
+            start -= 1
+            let isLast = start + 1 == place
+            if bytes[start] == UInt8(ascii: "."), isLast || bytes[start + 1] == UInt8(ascii: ".") { return false }
+        }
+        return isLetter(before: start, in: bytes)
+    }
+
+    private static func isSign(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "+"): true
+        default: false
+        }
+    }
+
+    /// Whether a letter or a digit is right in front of a place.
+    private static func isLetter(before place: Int, in bytes: [UInt8]) -> Bool {
+        guard place > 0 else { return false }
+        guard bytes[place - 1] >= 0x80 else { return isNamePart(bytes[place - 1]) }
         var start = place - 1
         while start > 0, bytes[start] & 0xc0 == 0x80 { start -= 1 }
         let before = String(decoding: bytes[start..<place], as: UTF8.self)

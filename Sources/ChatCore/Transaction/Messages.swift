@@ -80,7 +80,7 @@ extension ChatTransaction {
             """, .id(id), .id(place.workspace), .id(place.channel), .id(user), .id(thread), .name(kind),
             .text(content), .text(clientID), .integer(sequence), .time(now), .flag(mentions.isChannel),
             .flag(mentions.isHere))
-        try insert(mentions, of: id, by: user, in: place.channel, thread: thread, as: sequence)
+        try insert(mentions, of: id, by: user, in: place, thread: thread, as: sequence)
         if let thread {
             try session.run(
                 "UPDATE messages SET reply_count = reply_count + 1, last_reply_at = $2 WHERE id = $1", .id(thread),
@@ -110,18 +110,37 @@ extension ChatTransaction {
 
     /// Those who are named and are in the channel: others do not learn of it, and nobody calls themselves.
     private func insert(
-        _ mentions: MentionParser, of id: MessageID, by author: UserID, in channel: ChannelID, thread: MessageID?,
+        _ mentions: MentionParser, of id: MessageID, by author: UserID, in place: ChannelPlace, thread: MessageID?,
         as sequence: Int64
     ) throws {
         for username in mentions.usernames {
+            let names = [username] + (mentions.shorterNames[username] ?? [])
+            guard let name = try taken(names, in: place.workspace) else { continue }
+            // The same person may be named twice, with and without what follows a name.
             try session.run(
                 """
                 INSERT INTO mentions (message_id, user_id, channel_id, thread_id, sequence)
                 SELECT $1, u.id, $2, $3, $4 FROM users u
                 JOIN channel_members cm ON cm.user_id = u.id AND cm.channel_id = $2
                 WHERE u.username = $5 AND u.id <> $6
-                """, .id(id), .id(channel), .id(thread), .integer(sequence), .text(username), .id(author))
+                ON CONFLICT (message_id, user_id) DO NOTHING
+                """, .id(id), .id(place.channel), .id(thread), .integer(sequence), .text(name), .id(author))
         }
+    }
+
+    /// The longest of these names that somebody in the workspace has; of one alone nothing is asked.
+    private func taken(_ names: [String], in workspace: WorkspaceID) throws -> String? {
+        guard names.count > 1 else { return names.first }
+        let list = names.indices.map { "$\($0 + 2)" }.joined(separator: ", ")
+        guard
+            var row = try session.rows(
+                """
+                SELECT u.username FROM users u JOIN members m ON m.user_id = u.id AND m.workspace_id = $1
+                WHERE u.username IN (\(list)) ORDER BY LENGTH(u.username) DESC LIMIT 1
+                """, [.id(workspace)] + names.map { .text($0) }
+            ).first
+        else { return nil }
+        return try row.text()
     }
 
     /// Those who are there when `@here` calls them, and are in the channel; of who is named besides both is kept. In
@@ -194,7 +213,7 @@ extension ChatTransaction {
         if message.mentions.isChannel, !mentions.isChannel { try relieve(of: message) }
         try session.run("DELETE FROM mentions WHERE message_id = $1", .id(id))
         try insert(
-            mentions, of: id, by: user, in: message.channelID, thread: message.threadID, as: message.sequence)
+            mentions, of: id, by: user, in: place, thread: message.threadID, as: message.sequence)
         if mentions.isHere {
             try call(called, by: id, of: user, in: message.channelID, thread: message.threadID, as: message.sequence)
         }

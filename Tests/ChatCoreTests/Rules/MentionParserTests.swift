@@ -31,12 +31,29 @@ import Testing
             Row("@ann?! @2fast", "ann", "2fast"), Row("@ann's", "ann"), Row("@ann\u{10}", "ann"),
             // Addresses name nobody.
             Row("ann@example.org"), Row("ann.lee@example.org"), Row("a_@example.org"), Row("é@example.org"),
-            Row("mailto:ANN@example.org"), Row("@ann@example.org", "ann"),
+            Row("mailto:ANN@example.org"), Row("@ann@example.org", "ann"), Row("bob@ann.org"), Row("a.b@ann"),
+            Row("a-@ann"), Row("a.-@ann"), Row("a+@ann"), Row("é_@ann"),
+            // The same signs without a letter in front of them are of no address, nor is a full stop at its end.
+            Row("-@ann", "ann"), Row("- -@ann", "ann"), Row("_@ann", "ann"), Row("+@ann", "ann"), Row("(_@ann)", "ann"),
+            Row("wait...@ann", "ann"), Row("wait.@ann", "ann"), Row("wait...-@ann", "ann"), Row("...@ann", "ann"),
         ])
     func `it finds the names behind an @`(row: Row) {
         let mentions = MentionParser(row.text)
         #expect(mentions.usernames == row.usernames)
         #expect(!mentions.isChannel && !mentions.isHere)
+    }
+
+    @Test(
+        arguments: [
+            ("@ann", []), ("@ann.", []), ("_@ann_", ["ann"]), ("__@ann__", ["ann_", "ann"]), ("@ann.Thanks", ["ann"]),
+            ("@ann.lee.Thanks", ["ann.lee", "ann"]), ("@ann_.Thanks_", ["ann_.thanks", "ann_", "ann"]),
+            ("@ann...and", ["ann"]), ("@ann-.and", []), ("@.ann_", [".ann"]), ("@_", []),
+            ("@a.b.c.d.e.f.g", ["a.b.c", "a.b", "a"]),
+        ] as [(String, [String])])
+    func `a name may be for a shorter one, where nobody has it`(text: String, names: [String]) {
+        let mentions = MentionParser(text)
+        #expect(mentions.usernames.count == 1)
+        #expect(mentions.usernames.first.map { mentions.shorterNames[$0] ?? [] } == names)
     }
 
     @Test(
@@ -56,6 +73,7 @@ import Testing
         arguments: [
             ("@channel", true, false), ("@everyone", true, false), ("@all", true, false), ("@here", false, true),
             ("@Channel and @HERE.", true, true), ("@channels @hereby @allen @all.x", false, false),
+            ("_@channel_ __@here__", true, true), ("@channel_ @here_", false, false), ("now!_@all_", true, false),
             ("`@channel` `@here`", false, false), ("me@here", false, false), ("channel here", false, false),
         ])
     func `it finds who means everybody`(text: String, isChannel: Bool, isHere: Bool) {

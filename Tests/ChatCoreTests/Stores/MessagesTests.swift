@@ -117,6 +117,28 @@ import Testing
         #expect(try await world.look { try $0.message(root.id, for: company.mia) } == root)
     }
 
+    @Test(arguments: TestDatabase.allCases)
+    func `a name that nobody has is for the one that it begins with`(database: TestDatabase) async throws {
+        let world = try await ChatWorld(database)
+        let company = try await world.company()
+        let (mia, general) = (company.mia, company.general)
+        let ann = try await world.member("ann", of: company)
+        let lee = try await world.member("ann.lee", of: company)
+        let rows: [(String, [UserID])] = [
+            ("@ann.Thanks", [ann]), ("_@ann_", [ann]), ("_look, @ann__", [ann]), ("wait...@ann", [ann]),
+            ("@ann, and @ann.Thanks", [ann]), ("@ann.Lee", [lee]), ("@ann.lee_", [lee]), ("@ann.lee.Thanks", [lee]),
+            ("bob@ann.org", []), ("@nobody.ann", []),
+        ]
+        for (text, people) in rows {
+            #expect(try await world.say(text, in: general, by: mia).mentions.userIDs == people, "\(text)")
+        }
+        // Who has the name is meant by it, also where they are not to learn of it.
+        let room = try await world.channel("room", of: mia, with: ann, in: company)
+        #expect(try await world.say("@ann.lee", in: room, by: mia).mentions.userIDs == [])
+        let other = try await world.member("ann_", of: company)
+        #expect(try await world.say("_@ann_", in: general, by: mia).mentions.userIDs == [other])
+    }
+
     // MARK: Editing
 
     @Test(arguments: TestDatabase.allCases)
