@@ -3,12 +3,21 @@ package import ChatModel
 /// Threads that people follow: those that they have begun or written in, those in which an answer has named them, those
 /// of direct and group messages, and those that they have asked for, but for those that they have turned away from.
 extension ChatTransaction {
+    /// In SQL, whether there are answers of others in a thread behind its follower's mark. An index has the first
+    /// condition. One's own are not unread, though one may go back behind them.
+    private static let isUnread = """
+        f.last_reply > f.last_read AND (SELECT 1 FROM messages r
+            WHERE r.thread_id = f.thread_id AND r.sequence > f.last_read AND r.user_id <> f.user_id
+                AND r.deleted_at IS NULL
+            LIMIT 1) = 1
+        """
+
     /// In SQL, of a member `m` of a workspace `w`.
     static let unreadThreadsOfWorkspace = """
         (SELECT COUNT(*) FROM (SELECT 1 FROM thread_followers f
             JOIN channel_members fm ON fm.channel_id = f.channel_id AND fm.user_id = f.user_id
             WHERE f.user_id = m.user_id AND f.workspace_id = w.id AND f.is_following = 1
-                AND f.last_reply > f.last_read
+                AND \(isUnread)
             LIMIT \(ChannelMembership.unreadLimit)) unread)
         """
 
@@ -126,7 +135,7 @@ extension ChatTransaction {
             FROM thread_followers f
             JOIN channel_members cm ON cm.channel_id = f.channel_id AND cm.user_id = f.user_id
             WHERE f.user_id = $1 AND f.workspace_id = $2 AND f.is_following = 1 AND f.last_reply > 0
-                AND f.last_reply < $3 \(isUnread ? "AND f.last_reply > f.last_read" : "")
+                AND f.last_reply < $3 \(isUnread ? "AND \(Self.isUnread)" : "")
             ORDER BY f.last_reply DESC LIMIT $4
             """, .id(user), .id(workspace), .integer(end), .integer(limit + 1))
         let found: [(id: MessageID, lastReply: Int64, lastRead: Int64, unread: Int)] = try rows.prefix(limit).map {

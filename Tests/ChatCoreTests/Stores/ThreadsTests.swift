@@ -93,6 +93,29 @@ import Testing
     }
 
     @Test(arguments: TestDatabase.allCases)
+    func `one's own answers are not unread`(database: TestDatabase) async throws {
+        let world = try await ChatWorld(database)
+        let company = try await world.company()
+        let (olga, mia, general) = (company.olga, company.mia, company.general)
+        let parent = try await world.say("one", in: general, by: olga)
+        let reply = try await world.say("a", in: general, by: mia, thread: parent.id)
+        let own = try await world.say("b", in: general, by: olga, thread: parent.id)
+        func unread(from sequence: Int64) async throws -> [Int] {
+            try await world.run { try $0.readThread(parent.id, upTo: sequence, by: olga) }
+            let list = try await Self.threads(of: olga, company, in: world, isUnread: true)
+            #expect(try await Self.unread(of: olga, company, in: world) == list.count)
+            return list.map(\.unread)
+        }
+        #expect(try await unread(from: reply.sequence) == [])
+        #expect(try await unread(from: 0) == [1])
+        #expect(try await unread(from: own.sequence) == [])
+        // Nor is what is left of them alone.
+        try await world.run { try $0.delete(reply.id, by: mia) }
+        #expect(try await unread(from: 0) == [])
+        #expect(try await Self.threads(of: olga, company, in: world).map(\.unread) == [0])
+    }
+
+    @Test(arguments: TestDatabase.allCases)
     func `one follows and turns away, until one writes again`(database: TestDatabase) async throws {
         let world = try await ChatWorld(database)
         let company = try await world.company()
