@@ -238,7 +238,7 @@ package enum Texts {
         return text
     }
 
-    /// One emoji, or the name of one between colons.
+    /// One emoji, or the name of one between colons, in the one form that it is kept in.
     ///
     /// - Parameter isNew: false for one that may be there, and was taken when it had other marks.
     static func emoji(_ text: String, isNew: Bool = true) throws(ChatError) -> String {
@@ -250,19 +250,62 @@ package enum Texts {
         let isEmoji =
             text.count == 1 && text.utf8.count <= 64 && scalars.first?.properties.isEmoji == true
             && scalars.contains { $0.value > 0xff && $0.properties.isEmoji || $0.value == 0xfe0f || $0.value == 0x20e3 }
-        guard isName || isEmoji, !isNew || !scalars.contains(where: isMarkBesideEmoji) else {
+        guard isName || isEmoji, !isNew || isName || isEmojiAlone(Array(scalars)) else {
             throw .invalid("emoji", "A reaction is one emoji, or its name between colons.")
         }
-        return text
+        let key = emojiKey(text)
+        guard !isNew || key.utf8.count <= 66 else {
+            throw .invalid("emoji", "A reaction is one emoji, or its name between colons.")
+        }
+        return key
     }
 
-    /// Marks but for selectors and the keycap, of which emoji are made: the same ones in another order are another text
-    /// that looks the same.
-    private static func isMarkBesideEmoji(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.properties.generalCategory {
-        case .nonspacingMark, .spacingMark, .enclosingMark:
-            !(0xFE00...0xFE0F).contains(scalar.value) && scalar.value != 0x20E3
-        default: false
+    private static let emojiSelector: Unicode.Scalar = "\u{FE0F}"
+    private static let textSelector: Unicode.Scalar = "\u{FE0E}"
+    private static let keycap: Unicode.Scalar = "\u{20E3}"
+    private static let endOfTag: Unicode.Scalar = "\u{E007F}"
+
+    /// An emoji in its fully qualified form (UTS #51, ED-18): whoever leaves U+FE0F out where it belongs, writes it
+    /// where it does nothing, or asks for the look of text, means the same one. Of what is no emoji, the text itself.
+    static func emojiKey(_ text: String) -> String {
+        guard text.unicodeScalars.first?.properties.isEmoji == true else { return text }
+        let scalars = Array(text.unicodeScalars).filter { $0 != emojiSelector && $0 != textSelector }
+        var key = String.UnicodeScalarView()
+        for (index, scalar) in scalars.enumerated() {
+            key.append(scalar)
+            let next = index + 1 < scalars.count ? scalars[index + 1] : nil
+            // A skin tone asks for the look of an emoji by itself (§2.4).
+            let properties = scalar.properties
+            guard properties.isEmoji, !properties.isEmojiPresentation, next?.properties.isEmojiModifier != true else {
+                continue
+            }
+            key.append(emojiSelector)
         }
+        return String(key)
+    }
+
+    /// Whether there is nothing but what emoji are made of, where it shows something (UTS #51 §1.4): nothing that
+    /// nobody sees, by which one could be many reactions that look the same.
+    private static func isEmojiAlone(_ scalars: [Unicode.Scalar]) -> Bool {
+        for (index, scalar) in scalars.enumerated() {
+            let next = index + 1 < scalars.count ? scalars[index + 1] : nil
+            switch scalar {
+            case joiner:
+                guard let next, next.properties.isEmoji, !next.properties.isEmojiModifier else { return false }
+            case emojiSelector, textSelector:
+                // Behind an emoji, once.
+                guard index > 0, scalars[index - 1].properties.isEmoji else { return false }
+            case keycap:
+                guard next == nil, scalars[0].isASCII, index == 1 || index == 2 && scalars[1] == emojiSelector else {
+                    return false
+                }
+            case "\u{E0020}"..."\u{E007E}", endOfTag:
+                // ED-14a: a black flag, its tags, and their end.
+                return scalars.count > 2 && scalars[0].value == 0x1F3F4 && scalars.last == endOfTag
+                    && scalars[1..<(scalars.count - 1)].allSatisfy { ("\u{E0020}"..."\u{E007E}").contains($0) }
+            default: guard scalar.properties.isEmoji else { return false }
+            }
+        }
+        return true
     }
 }

@@ -57,6 +57,9 @@ extension ChatTransaction {
             guard let place = places[try row.id()] else { continue }
             messages[place].mentions.userIDs.append(try row.id())
         }
+        // A version before kept what looks the same in several forms, of which one person may have more than one.
+        var keys: [String: String] = [:]
+        var mixed: Set<String> = []
         for var row in try session.rows(
             """
             SELECT message_id, emoji, user_id FROM reactions WHERE message_id IN (\(list))
@@ -64,8 +67,12 @@ extension ChatTransaction {
             """, ids)
         {
             guard let place = places[try row.id()] else { continue }
-            let (emoji, user): (String, UserID) = (try row.text(), try row.id())
+            let (form, user): (String, UserID) = (try row.text(), try row.id())
+            let emoji = keys[form] ?? Texts.emojiKey(form)
+            keys[form] = emoji
+            if form != emoji { mixed.insert(emoji) }
             if let index = messages[place].reactions.firstIndex(where: { $0.emoji == emoji }) {
+                if mixed.contains(emoji), messages[place].reactions[index].userIDs.contains(user) { continue }
                 messages[place].reactions[index].add(user)
             } else {
                 messages[place].reactions.append(Reaction(emoji: emoji, userIDs: [user]))

@@ -299,6 +299,9 @@ extension ChatTransaction {
         if message.reactions.count >= limits.emojiOfMessage, !message.reactions.contains(where: { $0.emoji == emoji }) {
             throw ChatError.conflict("too_many_emoji", "This message has been answered with as many emoji as it may.")
         }
+        guard !message.reactions.contains(where: { $0.emoji == emoji && $0.userIDs.contains(user) }) else {
+            return message
+        }
         let isNew = try session.run(
             """
             INSERT INTO reactions (message_id, emoji, user_id, created_at) VALUES ($1, $2, $3, $4)
@@ -311,10 +314,20 @@ extension ChatTransaction {
     package func unreact(_ emoji: String, to id: MessageID, by user: UserID) throws -> Message {
         let emoji = try Texts.emoji(emoji, isNew: false)
         let (message, place) = try target(id, .react, by: user)
-        let isGone = try session.run(
-            "DELETE FROM reactions WHERE message_id = $1 AND emoji = $2 AND user_id = $3", .id(id), .text(emoji),
-            .id(user))
-        guard isGone == 1 else { return message }
+        // A version before kept it as it was written.
+        let own = try session.rows(
+            "SELECT emoji FROM reactions WHERE message_id = $1 AND user_id = $2", .id(id), .id(user)
+        ).map {
+            var row = $0
+            return try row.text()
+        }
+        let forms = own.filter { Texts.emojiKey($0) == emoji }
+        guard !forms.isEmpty else { return message }
+        for form in forms {
+            try session.run(
+                "DELETE FROM reactions WHERE message_id = $1 AND emoji = $2 AND user_id = $3", .id(id), .text(form),
+                .id(user))
+        }
         return try told(of: emoji, on: message, by: user, at: place) { .reactionRemoved($0) }
     }
 

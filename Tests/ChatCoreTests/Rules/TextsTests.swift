@@ -151,7 +151,7 @@ import Testing
 
     @Test(
         arguments: [
-            "👍", "👍🏽", "❤️", "☺", "👩‍👩‍👧‍👦", "🇩🇪", "1️⃣", "#️⃣", "🏴󠁧󠁢󠁳󠁣󠁴󠁿", ":+1:", ":party-parrot_2:",
+            "👍", "👍🏽", "❤️", "☺️", "☝🏽", "🏳️\u{200D}🌈", "👩‍👩‍👧‍👦", "🇩🇪", "1️⃣", "#️⃣", "🏴󠁧󠁢󠁳󠁣󠁴󠁿", ":+1:", ":party-parrot_2:",
             ":" + String(repeating: "x", count: 64) + ":",
         ])
     func `a reaction is one emoji, or its name`(text: String) throws {
@@ -165,10 +165,27 @@ import Testing
             // A digit under an accent is no emoji, though digits are parts of some.
             "1\u{301}",
             // The same marks in another order would be another reaction that looks the same.
-            "👍\u{301}\u{323}", "👍\u{323}\u{301}", "👍\u{20E0}",
+            "👍\u{301}\u{323}", "👍\u{323}\u{301}", "👍\u{20E0}", "👍\u{20E3}",
+            // Nor are there signs that show nothing: tags but for those of a flag, joiners that join nothing,
+            // selectors.
+            "👍\u{E0061}", "👍\u{E0061}\u{E007F}", "👍\u{E007F}", "🏴\u{E0061}", "🏴\u{E007F}",
+            "🏴\u{E007F}\u{E007F}", "🏴\u{E0001}\u{E007F}", "👍\u{200D}", "👩\u{200D}\u{200D}👩", "👍\u{200C}",
+            "👍\u{200D}🏽", "👍\u{FE0F}\u{FE0F}", "👍\u{FE00}", "👍\u{E0100}", "👍\u{200D}\u{FE0F}",
         ])
     func `anything else is no reaction`(text: String) {
         #expect(throws: ChatError.self) { try Texts.emoji(text) }
+    }
+
+    @Test(
+        arguments: [
+            ("❤", "❤\u{FE0F}"), ("❤\u{FE0E}", "❤\u{FE0F}"), ("❤\u{FE0F}", "❤\u{FE0F}"), ("☺", "☺\u{FE0F}"),
+            ("👍\u{FE0F}", "👍"), ("👍\u{FE0E}", "👍"), ("👍🏽\u{FE0F}", "👍🏽"), ("☝\u{FE0F}🏽", "☝🏽"),
+            ("1\u{20E3}", "1\u{FE0F}\u{20E3}"), ("©\u{FE0F}", "©\u{FE0F}"), ("🇩🇪\u{FE0F}", "🇩🇪"),
+            ("🏳\u{200D}🌈", "🏳\u{FE0F}\u{200D}🌈"), ("👩\u{200D}❤\u{200D}👩", "👩\u{200D}❤\u{FE0F}\u{200D}👩"),
+        ])
+    func `a reaction has one form, however it is written`(text: String, form: String) throws {
+        #expect(Array(try Texts.emoji(text).unicodeScalars) == Array(form.unicodeScalars))
+        #expect(Array(try Texts.emoji(form).unicodeScalars) == Array(form.unicodeScalars))
     }
 
     @Test func `an emoji under marks that was taken before can be taken back`() throws {

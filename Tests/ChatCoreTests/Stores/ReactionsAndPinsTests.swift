@@ -57,6 +57,47 @@ import Testing
     }
 
     @Test(arguments: TestDatabase.allCases)
+    func `emoji that look the same are one, and those of before can be taken back`(
+        database: TestDatabase
+    ) async throws {
+        let world = try await ChatWorld(database)
+        let company = try await world.company()
+        let (olga, adam, mia) = (company.olga, company.adam, company.mia)
+        let message = try await world.say("hello", in: company.general, by: mia)
+        let (bare, whole) = ("❤", "❤\u{FE0F}")
+        _ = try await world.run { try $0.react(bare, to: message.id, by: olga) }
+        world.pass(.seconds(1))
+        let both = try await world.run { try $0.react(whole, to: message.id, by: mia) }
+        #expect(both.reactions == [Reaction(emoji: whole, userIDs: [olga, mia])])
+
+        // As a version before has kept them.
+        for (form, user) in [(bare, adam), (bare, mia), ("👍\u{E0061}", adam)] {
+            world.pass(.seconds(1))
+            try await world.run {
+                try $0.session.run(
+                    "INSERT INTO reactions (message_id, emoji, user_id, created_at) VALUES ($1, $2, $3, $4)",
+                    .id(message.id), .text(form), .id(user), .time($0.now))
+            }
+        }
+        let all = try await world.look { try $0.message(message.id, for: mia) }
+        #expect(
+            all.reactions == [
+                Reaction(emoji: whole, userIDs: [olga, mia, adam]), Reaction(emoji: "👍\u{E0061}", userIDs: [adam]),
+            ])
+        let before = try await world.sequence(of: company.workspace)
+        #expect(try await world.run { try $0.react(whole, to: message.id, by: adam) } == all)
+        _ = try await world.run { try $0.unreact("👍\u{E0061}", to: message.id, by: adam) }
+        let left = try await world.run { try $0.unreact(whole, to: message.id, by: mia) }
+        #expect(left.reactions == [Reaction(emoji: whole, userIDs: [olga, adam])])
+        #expect(try await world.run { try $0.unreact(bare, to: message.id, by: olga) }.reactions.map(\.count) == [1])
+        #expect(try await world.run { try $0.unreact(whole, to: message.id, by: adam) }.reactions == [])
+        #expect(
+            try await world.missed(by: olga, in: company.workspace, after: before)
+                == [.reactionRemoved, .reactionRemoved, .reactionRemoved, .reactionRemoved])
+        #expect(try await world.count("reactions") == 0)
+    }
+
+    @Test(arguments: TestDatabase.allCases)
     func `a message has as many emoji as it may have`(database: TestDatabase) async throws {
         var limits = Limits()
         limits.emojiOfMessage = 2
