@@ -23,6 +23,22 @@ extension Cursor {
         return number
     }
 
+    /// Where a list goes on that is counted: behind so many, of what was there when it was begun.
+    init(skipped: Int64, upTo newest: Int64) {
+        self.init("p" + String(skipped, radix: 36) + "." + String(newest, radix: 36))
+    }
+
+    /// Of a version before there is no number of the newest.
+    func position() throws(ChatError) -> (skipped: Int64, newest: Int64?) {
+        guard text.hasPrefix("p") else { return (try sequence(), nil) }
+        let numbers = text.dropFirst().split(separator: ".", omittingEmptySubsequences: false)
+            .map { Int64($0, radix: 36) ?? -1 }
+        guard numbers.count == 2, numbers.allSatisfy({ $0 >= 0 }) else {
+            throw .invalid("cursor", "This cursor is not from this list.")
+        }
+        return (numbers[0], numbers[1])
+    }
+
     func name() throws(ChatError) -> String {
         guard text.hasPrefix("n"), text.utf8.count <= 400, !text.utf8.contains(0) else {
             throw .invalid("cursor", "This cursor is not from this list.")

@@ -26,8 +26,11 @@ extension ChatTransaction {
     ) throws -> Page<Message> {
         let role = try demandToRead(.seeWorkspace, in: workspace, by: user)
         if let channel = filter.channel { try demandToRead(.readChannel, in: channel, by: user) }
-        let (limit, skipped) = (pageLength(limit), try cursor.map { try $0.sequence() } ?? 0)
+        let (limit, place) = (pageLength(limit), try cursor.map { try $0.position() })
+        let skipped = place?.skipped ?? 0
         guard skipped <= Self.mostRanked else { return Page([]) }
+        // What comes in meanwhile would shift the pages.
+        let newest = try place.map { $0.newest ?? .max } ?? sequence(of: workspace)
         var conditions = [
             "m.workspace_id = $2", "m.deleted_at IS NULL",
             "(cm.user_id IS NOT NULL OR c.kind = 'public' AND $4 = 1)",
@@ -44,6 +47,7 @@ extension ChatTransaction {
         if let author = filter.author { demand("m.user_id = $?", .id(author)) }
         if let before = filter.before { demand("m.created_at < $?", .time(before)) }
         if let after = filter.after { demand("m.created_at >= $?", .time(after)) }
+        if place != nil { demand("m.sequence <= $?", .integer(newest)) }
         for feature in filter.features.sorted(by: { $0.rawValue < $1.rawValue }) {
             switch feature {
             case .link: conditions.append("(lower(m.content) LIKE '%http://%' OR lower(m.content) LIKE '%https://%')")
@@ -61,7 +65,8 @@ extension ChatTransaction {
             return try row.id()
         }
         return Page(
-            try messages(found), after: rows.count > limit ? Cursor(sequence: skipped + Int64(limit)) : nil)
+            try messages(found),
+            after: rows.count > limit ? Cursor(skipped: skipped + Int64(limit), upTo: newest) : nil)
     }
 
     private static func searchSQL(_ dialect: SQLDialect, _ conditions: [String], limit: Int) -> String {

@@ -9,6 +9,21 @@ import Testing
         #expect(try Cursor(sequence: number).sequence() == number)
     }
 
+    @Test(arguments: [(0, 0), (50, 1_207), (2_000, .max)] as [(Int64, Int64)])
+    func `a place in a list that is counted comes back as it was`(skipped: Int64, newest: Int64) throws {
+        let place = try Cursor(skipped: skipped, upTo: newest).position()
+        #expect(place.skipped == skipped && place.newest == newest)
+        let old = try Cursor(sequence: skipped).position()
+        #expect(old.skipped == skipped && old.newest == nil)
+    }
+
+    @Test(arguments: ["", "p", "p1", "p1.", "p.1", "p1.1.1", "p-1.1", "p1.-1", "p1.1 ", "p1.é", "s1.1", "n1", "s-1"])
+    func `what is no such place is refused`(text: String) {
+        #expect(throws: ChatError.invalid("cursor", "This cursor is not from this list.")) {
+            try Cursor(text).position()
+        }
+    }
+
     @Test(arguments: ["", "ann", "équipe", "雑談", "s1", "n", String(repeating: "é", count: 199)])
     func `a name comes back as it was`(name: String) throws {
         #expect(try Cursor(name: name).name() == name)

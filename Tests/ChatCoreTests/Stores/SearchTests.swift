@@ -144,6 +144,32 @@ struct SearchTests {
         #expect(Set((first.items + second.items).map(\.content)) == Set(texts))
     }
 
+    @Test(arguments: TestDatabase.allCases)
+    func `what is written meanwhile does not shift the pages`(database: TestDatabase) async throws {
+        let world = try await ChatWorld(database)
+        let company = try await world.company()
+        let texts = (0..<5).map { "number \($0) of the Analytical Engine" }
+        _ = try await Self.say(texts, in: company.general, by: company.mia, of: world)
+        func page(after cursor: Cursor?) async throws -> Page<Message> {
+            try await world.look { chat in
+                try chat.search(
+                    try SearchQuery("engine"), .init(), in: company.workspace, by: company.mia, after: cursor, limit: 2)
+            }
+        }
+        var (found, cursor): ([String], Cursor?) = ([], nil)
+        repeat {
+            let part = try await page(after: cursor)
+            found += part.items.map(\.content)
+            cursor = part.after
+            // It is the best of all, as the shortest for one database, and as the newest for the other.
+            try await world.say("Engine!", in: company.general, by: company.olga)
+        } while cursor != nil
+        #expect(found.count == 5 && Set(found) == Set(texts))
+        // A page that a version before has begun goes on.
+        #expect(try await page(after: Cursor(sequence: 6)).items.count == 2)
+        #expect(try await page(after: nil).items.map(\.content) == ["Engine!", "Engine!"])
+    }
+
     /// Each line: what is looked for, then the message. In links, addresses and names it is the words that are found.
     private static let insides = [
         ("example.com", "see https://example.com/path?page=2#end"),
