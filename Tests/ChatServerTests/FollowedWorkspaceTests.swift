@@ -85,6 +85,28 @@ struct FollowedWorkspaceTests {
         #expect(followed.isEmpty)
     }
 
+    @Test func `a guest who has left the workspace is told once, and then forgotten`() {
+        let (ear, friend) = (Ear(), Ear())
+        let (gus, pal) = (UserID(UUID()), UserID(UUID()))
+        var followed = FollowedWorkspace(sequence: 0)
+        followed.add(ear, of: gus, presence(.guest, channel))
+        followed.add(friend, of: pal, presence(.guest, channel))
+        var surroundings = FollowedWorkspace.Surroundings()
+        surroundings.presences[gus] = .some(nil)
+        surroundings.members[channel] = [pal]
+        followed.update(surroundings)
+        // As the log has it: of the channel first, then to the members, then to each guest.
+        followed.deliver(event(1, .user(gus), .channelLeft, channel: channel, user: gus), surroundings)
+        followed.deliver(event(2, .members, .memberLeft, user: gus), surroundings)
+        for (sequence, guest) in [(Int64(3), gus), (4, pal)] {
+            followed.deliver(event(sequence, .user(guest), .memberLeft, user: gus), surroundings)
+        }
+        followed.deliver(event(5, .everybody), surroundings)
+        #expect(ear.heard == [1, 2])
+        #expect(friend.heard == [4, 5])
+        #expect(followed.peopleHere == [pal])
+    }
+
     @Test func `who looks at a channel hears it without being in it, until they look away`() {
         let ear = Ear()
         let ada = UserID(UUID())

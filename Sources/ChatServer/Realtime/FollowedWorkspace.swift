@@ -171,10 +171,15 @@ struct FollowedWorkspace {
     /// Passes an event on to who may see it.
     mutating func deliver(_ event: StoredEvent, _ surroundings: Surroundings) {
         sequence = max(sequence, event.sequence)
+        let gone = Self.departed(event, surroundings)
         var broadcast = WebSocketBroadcast(WebSocketMessage(text: event.json))
         switch event.audience {
         case .everybody: for person in people.values { Self.send(&broadcast, to: person) }
-        case .members: for person in people.values where person.role != .guest { Self.send(&broadcast, to: person) }
+        case .members:
+            // A guest who goes is told with the members: the event for them alone comes when they are forgotten.
+            for (user, person) in people where person.role != .guest || user == gone {
+                Self.send(&broadcast, to: person)
+            }
         case .user(let user): if let person = people[user] { Self.send(&broadcast, to: person) }
         case .channel(let channel): send(&broadcast, toChannel: channel, of: event.sequence)
         case .about(let subject):
@@ -185,9 +190,15 @@ struct FollowedWorkspace {
         }
         broadcast.send()
         // Who is gone has been told.
-        if event.kind == .memberLeft, let user = event.user, case .some(.none) = surroundings.presences[user] {
-            forget(user)
+        if let gone { forget(gone) }
+    }
+
+    /// Who has gone with this event for good; nil when it tells of nobody's going, or they are back already.
+    private static func departed(_ event: StoredEvent, _ surroundings: Surroundings) -> UserID? {
+        guard event.kind == .memberLeft, let user = event.user, case .some(.none) = surroundings.presences[user] else {
+            return nil
         }
+        return user
     }
 
     /// - Parameter except: gets nothing.
