@@ -161,6 +161,51 @@ struct FollowedWorkspaceTests {
         #expect(ears[2].heard == [])
     }
 
+    @Test func `a guest whose channels or role change sees who is there now, and hears of who is out of sight`() {
+        let (ada, eve, gus) = (UserID(UUID()), UserID(UUID()), UserID(UUID()))
+        let (hidden, away) = (UserID(UUID()), UserID(UUID()))
+        let ears = [Ear(), Ear(), Ear(), Ear()]
+        var followed = FollowedWorkspace(sequence: 0)
+        followed.add(ears[0], of: ada, presence(.member, channel))
+        followed.add(ears[1], of: eve, presence(.member, other))
+        followed.add(ears[2], of: gus, presence(.guest, channel))
+        followed.add(
+            ears[3], of: hidden, ChatTransaction.Presence(role: .member, channels: [other], isHidden: true))
+        followed.add(ears[3], of: away, presence(.member, other))
+        followed.remove(ears[3], of: away)
+        func sighting(_ reader: UserID, _ other: UserID, _ isOnline: Bool) -> FollowedWorkspace.Sighting {
+            FollowedWorkspace.Sighting(reader: reader, other: other, isOnline: isOnline)
+        }
+        // Put into a second channel, and taken out of the first one.
+        var surroundings = FollowedWorkspace.Surroundings()
+        surroundings.members[other] = [eve, hidden, away, gus]
+        #expect(followed.update(surroundings) == [sighting(gus, eve, true)])
+        #expect(followed.update(surroundings) == [])
+        surroundings.members = [channel: [ada]]
+        #expect(followed.update(surroundings) == [sighting(gus, ada, false)])
+        // Somebody else comes into their channel, or goes: who may know everybody is told nothing of it.
+        surroundings.members = [other: [eve, hidden, away, gus, ada]]
+        #expect(followed.update(surroundings) == [sighting(gus, ada, true)])
+        surroundings.members = [other: [hidden, away, gus, ada]]
+        #expect(followed.update(surroundings) == [sighting(gus, eve, false)])
+        // A member, and a guest again.
+        surroundings.members = [:]
+        surroundings.presences = [gus: presence(.member, other)]
+        #expect(followed.update(surroundings) == [sighting(gus, eve, true)])
+        surroundings.presences = [gus: presence(.guest, other)]
+        #expect(followed.update(surroundings) == [sighting(gus, eve, false)])
+        // Who leaves the workspace has an event of their own, and hears nothing more.
+        surroundings = FollowedWorkspace.Surroundings()
+        surroundings.members = [other: [hidden, away, gus]]
+        surroundings.presences = [ada: nil]
+        #expect(followed.update(surroundings) == [])
+        surroundings.members = [other: [hidden, away]]
+        surroundings.presences = [gus: nil]
+        #expect(followed.update(surroundings) == [])
+        followed.tell(sighting(gus, ada, true), Array("{}".utf8))
+        #expect(ears.map(\.heard) == [[], [], [-1], []])
+    }
+
     @Test func `who comes again with the same socket gets all once, and goes on looking`() {
         let ear = Ear()
         let user = UserID(UUID())

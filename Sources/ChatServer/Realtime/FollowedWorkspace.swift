@@ -140,10 +140,60 @@ struct FollowedWorkspace {
         var presences: [UserID: ChatTransaction.Presence?] = [:]
         /// Guests who may know of somebody.
         var acquainted: [UserID: Set<UserID>] = [:]
+
+        /// Whether a connected person is in the workspace no more.
+        func isGone(_ user: UserID) -> Bool {
+            if case .some(.none) = presences[user] { true } else { false }
+        }
+    }
+
+    /// Somebody whom a connected person may know from now on, and who is there, or may know no more.
+    struct Sighting: Equatable {
+        let reader: UserID
+        let other: UserID
+        let isOnline: Bool
     }
 
     /// What has changed who is where, before any of the events is passed on: who may see them is who may see them now.
-    mutating func update(_ surroundings: Surroundings) {
+    ///
+    /// - Returns: whom guests, and who is none any more, see there for the first time or no more, in an order that is
+    ///   always the same. To be told once the events are, for they say who is in which channel.
+    @discardableResult
+    mutating func update(_ surroundings: Surroundings) -> [Sighting] {
+        let former = readers(of: surroundings).map { ($0, seen(by: $0)) }
+        place(surroundings)
+        return former.flatMap { reader, before in
+            let now = seen(by: reader)
+            // Of who has left the workspace there is an event.
+            let lost = before.subtracting(now).filter { !surroundings.isGone($0) }
+            return lost.sorted().map { Sighting(reader: reader, other: $0, isOnline: false) }
+                + now.subtracting(before).sorted().map { Sighting(reader: reader, other: $0, isOnline: true) }
+        }
+    }
+
+    /// Who may know others than before: guests in whose channels something has changed, and who was or becomes one.
+    private func readers(of surroundings: Surroundings) -> [UserID] {
+        var readers: Set<UserID> = []
+        for (channel, everybody) in surroundings.members {
+            for user in (members[channel] ?? []).union(everybody) where people[user]?.role == .guest {
+                readers.insert(user)
+            }
+        }
+        for (user, presence) in surroundings.presences
+        where people[user]?.role == .guest || presence?.role == .guest { readers.insert(user) }
+        return readers.filter { !surroundings.isGone($0) && people[$0]?.connections.isEmpty == false }.sorted()
+    }
+
+    /// Which others are there, as far as somebody may know.
+    private func seen(by user: UserID) -> Set<UserID> {
+        guard let reader = people[user] else { return [] }
+        let known =
+            reader.role == .guest
+            ? reader.channels.reduce(into: Set<UserID>()) { $0.formUnion(members[$1] ?? []) } : Set(people.keys)
+        return known.filter { $0 != user && people[$0]?.isOnline == true }
+    }
+
+    private mutating func place(_ surroundings: Surroundings) {
         for (channel, everybody) in surroundings.members {
             for user in (members[channel] ?? []).subtracting(everybody) {
                 take(user, outOf: channel)
@@ -195,9 +245,7 @@ struct FollowedWorkspace {
 
     /// Who has gone with this event for good; nil when it tells of nobody's going, or they are back already.
     private static func departed(_ event: StoredEvent, _ surroundings: Surroundings) -> UserID? {
-        guard event.kind == .memberLeft, let user = event.user, case .some(.none) = surroundings.presences[user] else {
-            return nil
-        }
+        guard event.kind == .memberLeft, let user = event.user, surroundings.isGone(user) else { return nil }
         return user
     }
 
@@ -233,6 +281,11 @@ struct FollowedWorkspace {
     // MARK: Who is there
 
     func isMember(_ user: UserID, of channel: ChannelID) -> Bool { members[channel]?.contains(user) == true }
+
+    /// - Parameter frame: tells whether the other one is there.
+    func tell(_ sighting: Sighting, _ frame: [UInt8]) {
+        if let person = people[sighting.reader] { Self.send(frame, to: person) }
+    }
 
     /// Tells those who may know whether somebody is there.
     func tellPresence(of user: UserID, _ frame: [UInt8]) {

@@ -325,9 +325,13 @@ actor RealtimeHub {
         let reading = try await service.read { try LogReading(asked, in: $0) }
         if workspaces[id] == nil { workspaces[id] = FollowedWorkspace(sequence: reading.sequence) }
         let hidden = workspaces[id]?.people.mapValues(\.isHidden) ?? [:]
-        workspaces[id]?.update(reading.surroundings)
+        let sightings = workspaces[id]?.update(reading.surroundings) ?? []
         service.statistics.realtime.eventsRead.add(reading.events.count)
         for event in reading.events { workspaces[id]?.deliver(event, reading.surroundings) }
+        for sighting in sightings {
+            workspaces[id]?.tell(
+                sighting, ServerFrame.presence(sighting.other, isOnline: sighting.isOnline, in: id))
+        }
         workspaces[id]?.advance(to: reading.sequence)
         let joined = Set(reading.events.filter { $0.kind == .memberJoined }.compactMap(\.user))
         follow(id, joined.subtracting(newcomers.map(\.user)))
