@@ -23,6 +23,26 @@ struct AccountRoutesTests {
         #expect(me == pair.account)
     }
 
+    @Test(arguments: [" ada@example.org ", "Ada@Example.org\u{00A0}", "\tada\n"])
+    func `spaces around an address or a name are none of it, wherever it is typed`(login: String) async throws {
+        let fixture = try await ServerFixture()
+        _ = try await fixture.register("ada", email: " ada@example.org\u{00A0}")
+        _ = await fixture.mails.next()
+        let right = LoginRequest(login: login, password: "correct horse")
+        #expect(try await fixture.ask("POST", "/auth/login", right).status == 200)
+        guard login.contains("@") else { return }
+        #expect(try await fixture.ask("POST", "/auth/forgot_password", EmailRequest(email: login)).status == 202)
+        #expect(await fixture.mails.next().to == "ada@example.org")
+        // They are the same name's tries: not ten more with each space.
+        var statuses: [Int] = []
+        for number in 0..<10 {
+            let spaces = String(repeating: " ", count: number)
+            let wrong = LoginRequest(login: login + spaces, password: "wrong horse")
+            statuses.append(try await fixture.ask("POST", "/auth/login", wrong).status)
+        }
+        #expect(statuses.last == 429)
+    }
+
     @Test func `lets in whoever logs in several times at once, also where the first time keeps the password anew`()
         async throws
     {

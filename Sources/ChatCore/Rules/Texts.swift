@@ -18,7 +18,7 @@ package enum Texts {
             || scalar.properties.isWhitespace || scalar.value == 0x2800
     }
 
-    static func trimmed(_ text: String) -> String {
+    package static func trimmed(_ text: String) -> String {
         let isSpace = { (character: Character) in character.isWhitespace || character.isNewline }
         guard let first = text.firstIndex(where: { !isSpace($0) }), let last = text.lastIndex(where: { !isSpace($0) })
         else { return "" }

@@ -59,7 +59,8 @@ extension ChatAPI {
 
     @Sendable private func logIn(_ request: APIRequest) async throws -> APIResponse {
         let body: LoginRequest = try request.body()
-        let name = body.login.lowercased()
+        // As an address is taken when it is registered: keyboards of phones put a space behind it.
+        let name = Texts.trimmed(body.login).lowercased()
         // By the name that was typed: counted together, address and username would tell whether they are one person's.
         try await limits.take(.passwords(String(name.prefix(256))), at: service.now())
         let device = body.device ?? request.header("User-Agent") ?? ""
