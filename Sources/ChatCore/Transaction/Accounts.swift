@@ -185,6 +185,7 @@ extension ChatTransaction {
         // Of two changes at the same time on PostgreSQL neither is lost.
         try lockUser(user)
         var profile = try profile(of: user)
+        let former = profile
         if let username = changes.username {
             profile.username = try Texts.username(username, limits)
             guard try !isUsernameTaken(profile.username, but: user) else { throw ChatError.usernameTaken }
@@ -197,6 +198,8 @@ extension ChatTransaction {
         if let text = changes.statusText {
             profile.statusText = try Texts.note(text, upTo: limits.statusTextLength, field: "status_text")
         }
+        // A client that says again and again that it is online has changed nothing, and fills nobody's log.
+        guard profile != former else { return try account(of: user) }
         try session.run(
             """
             UPDATE users SET username = $2, display_name = $3, display_key = $4, status = $5, status_text = $6,

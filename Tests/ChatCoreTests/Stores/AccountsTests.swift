@@ -141,6 +141,28 @@ import Testing
             bare.profile.username == "mia2" && bare.profile.displayName == "Mia M." && bare.profile.statusText == "")
     }
 
+    @Test(arguments: TestDatabase.allCases)
+    func `a profile that stays what it is is told to nobody`(database: TestDatabase) async throws {
+        let world = try await ChatWorld(database)
+        let company = try await world.company()
+        let changes = ChatTransaction.ProfileChanges(
+            username: "mia", displayName: "Mia M.", status: .away, statusText: "at lunch")
+        let account = try await world.run { try $0.changeProfile(of: company.mia, changes) }
+        let before = try await world.sequence(of: company.workspace)
+        world.pass(.seconds(5))
+        let same = ChatTransaction.ProfileChanges(
+            username: "MIA", displayName: " Mia M. ", status: .away, statusText: " at lunch ")
+        for changes in [.init(), .init(status: .away), changes, same] as [ChatTransaction.ProfileChanges] {
+            #expect(try await world.run { try $0.changeProfile(of: company.mia, changes) } == account)
+        }
+        #expect(try await world.profile(of: company.mia).updatedAt == account.profile.updatedAt)
+        #expect(try await world.sequence(of: company.workspace) == before)
+        // A name that somebody else has is refused all the same.
+        #expect(
+            try await world.refusal { try $0.changeProfile(of: company.mia, .init(username: "olga")) }
+                == "username_taken")
+    }
+
     @Test func `of two changes of a profile at once neither is lost`() async throws {
         let world = try await ChatWorld(.postgres)
         let ann = try await world.person("ann")
