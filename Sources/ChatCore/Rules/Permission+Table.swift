@@ -15,7 +15,9 @@ extension Permission {
         case .changeWorkspace: Rule(.admins)
         case .deleteWorkspace: Rule(.owners)
         case .inviteMembers: Rule(.members)
+        // Those of others: one's own are seen by who may make them.
         case .seeInvitations: Rule(.admins)
+        case .revokeInvitation: Rule(.admins, orOwn: true)
         case .removeMembers: Rule(.admins)
         case .changeRoles: Rule(.admins)
         case .createPublicChannel: Rule(.members)
@@ -70,7 +72,7 @@ package struct Rule: Sendable, Equatable {
 
     /// Who may by their role.
     package let roles: Roles
-    /// Who made the channel or the message may, whatever their role.
+    /// Who made the channel, the message or the invitation may, whatever their role.
     package let orOwn: Bool
     package let place: Place
     package let conditions: Set<Condition>

@@ -6,7 +6,7 @@ package enum Permission: String, Sendable, CaseIterable {
     case createWorkspace
     // The workspace.
     case seeWorkspace, changeWorkspace, deleteWorkspace
-    case inviteMembers, seeInvitations, removeMembers, changeRoles
+    case inviteMembers, seeInvitations, revokeInvitation, removeMembers, changeRoles
     case createPublicChannel, createPrivateChannel, startDirectMessage
     // A channel.
     case readChannel, joinChannel, leaveChannel
@@ -23,7 +23,7 @@ package struct Standing: Sendable, Equatable {
     package var role: Role?
     /// The channel that it is about; nil for the workspace's own matters.
     package var channel: ChannelStanding?
-    /// The channel or the message that it is about was made by whoever asks.
+    /// The channel, the message or the invitation that it is about was made by whoever asks.
     package var isOwn: Bool
     /// The server, where it is about that; nil for what happens in a workspace.
     package var server: ServerStanding?

@@ -47,7 +47,7 @@ extension ChatTransaction {
         guard try invitationCount(of: user, to: workspace) < limits.invitationsOfPerson else {
             throw ChatError.conflict(
                 "too_many_invitations",
-                "\(limits.invitationsOfPerson) of your invitations are open: have some withdrawn, or wait until they end."
+                "\(limits.invitationsOfPerson) of your invitations are open: withdraw some, or wait until they end."
             )
         }
         return email
@@ -131,15 +131,16 @@ extension ChatTransaction {
         return try invitation(&row)
     }
 
-    /// The invitations of a workspace that still work, newest first.
+    /// The invitations of a workspace that still work, newest first: for admins all of them, for others their own.
     package func invitations(of workspace: WorkspaceID, for user: UserID) throws -> [Invitation] {
-        try demandToRead(.seeInvitations, in: workspace, by: user)
+        let role = try demandToRead(.inviteMembers, in: workspace, by: user)
+        let seesAll = Permission.seeInvitations.rule.verdict(on: Standing(role: role)) == .allowed
         return try session.rows(
             """
             SELECT \(Self.invitationColumns) FROM invitations i
-            WHERE i.workspace_id = $1 AND \(Self.works)
+            WHERE i.workspace_id = $1 AND \(Self.works) AND ($3 = 1 OR i.created_by = $4)
             ORDER BY i.created_at DESC, i.id LIMIT 1000
-            """, .id(workspace), .time(now)
+            """, .id(workspace), .time(now), .flag(seesAll), .id(user)
         ).map {
             var row = $0
             return try invitation(&row)
@@ -147,7 +148,11 @@ extension ChatTransaction {
     }
 
     package func revokeInvitation(_ id: InvitationID, in workspace: WorkspaceID, by user: UserID) throws {
-        try demand(.seeInvitations, in: workspace, by: user)
+        let role = try demand(.seeWorkspace, in: workspace, by: user)
+        let own = try session.row(
+            "SELECT 1 FROM invitations WHERE id = $1 AND workspace_id = $2 AND created_by = $3", .id(id),
+            .id(workspace), .id(user))
+        try Permission.revokeInvitation.check(Standing(role: role, isOwn: own != nil), of: "workspace")
         let revoked = try session.run(
             "UPDATE invitations SET revoked_at = $3 WHERE id = $1 AND workspace_id = $2 AND revoked_at IS NULL",
             .id(id), .id(workspace), .time(now))

@@ -60,6 +60,7 @@ import Testing
         Row(.deleteWorkspace, owner),
         Row(.inviteMembers, members),
         Row(.seeInvitations, admins),
+        Row(.revokeInvitation, admins, own: true),
         Row(.removeMembers, admins),
         Row(.changeRoles, admins),
         Row(.createPublicChannel, members),

@@ -128,9 +128,12 @@ import Testing
     func `an invitation is withdrawn by an admin, and once`(database: TestDatabase) async throws {
         let world = try await ChatWorld(database)
         let company = try await world.company()
+        let bob = try await world.member("bob", of: company)
         let id = try await Self.invite(.init(), by: company.mia, to: company, in: world).id
-        await #expect(throws: ChatError(.role)) {
-            try await world.run { try $0.revokeInvitation(id, in: company.workspace, by: company.mia) }
+        for user in [bob, company.gus] {
+            await #expect(throws: ChatError(.notOwn)) {
+                try await world.run { try $0.revokeInvitation(id, in: company.workspace, by: user) }
+            }
         }
         await #expect(throws: ChatError.notFound("workspace")) {
             try await world.run { try $0.revokeInvitation(id, in: company.workspace, by: company.zoe) }
@@ -145,6 +148,32 @@ import Testing
         await #expect(throws: ChatError.notFound("invitation")) {
             try await world.run { try $0.revokeInvitation(id, in: company.workspace, by: company.adam) }
         }
+    }
+
+    @Test(arguments: TestDatabase.allCases)
+    func `who made an invitation sees it and withdraws it, and sees and withdraws no other`(
+        database: TestDatabase
+    ) async throws {
+        let world = try await ChatWorld(database)
+        let company = try await world.company()
+        let own = try await Self.invite(.init(), by: company.mia, "own", to: company, in: world)
+        world.pass(.seconds(1))
+        let other = try await Self.invite(.init(), by: company.olga, "other", to: company, in: world)
+        #expect(try await world.look { try $0.invitations(of: company.workspace, for: company.mia) } == [own])
+        await #expect(throws: ChatError(.notOwn)) {
+            try await world.run { try $0.revokeInvitation(other.id, in: company.workspace, by: company.mia) }
+        }
+        // Nor does it tell whether there is one of this name.
+        await #expect(throws: ChatError(.notOwn)) {
+            try await world.run { try $0.revokeInvitation($0.makeID(), in: company.workspace, by: company.mia) }
+        }
+        try await world.run { try $0.revokeInvitation(own.id, in: company.workspace, by: company.mia) }
+        await #expect(throws: Self.over) { try await Self.accept("own", by: company.zoe, in: world) }
+        await #expect(throws: ChatError.notFound("invitation")) {
+            try await world.run { try $0.revokeInvitation(own.id, in: company.workspace, by: company.mia) }
+        }
+        #expect(try await world.look { try $0.invitations(of: company.workspace, for: company.mia) } == [])
+        #expect(try await world.look { try $0.invitations(of: company.workspace, for: company.adam) } == [other])
     }
 
     @Test(arguments: TestDatabase.allCases)
@@ -173,7 +202,7 @@ import Testing
                 try await world.look { try $0.invitations(of: company.workspace, for: user) } == [second, first])
         }
         for (user, answer) in [
-            (company.mia, ChatError(.role)), (company.gus, ChatError(.role)), (company.zoe, .notFound("workspace")),
+            (company.gus, ChatError(.role)), (company.zoe, ChatError.notFound("workspace")),
         ] {
             await #expect(throws: answer) {
                 try await world.look { try $0.invitations(of: company.workspace, for: user) }
