@@ -48,10 +48,11 @@ def test_an_invitation_for_an_address_and_one_with_the_account(chat):
     assert [one["workspace"]["id"] for one in done(dan.get("/workspaces"))["items"]] == [workspace]
 
 
-def test_a_verified_address_and_a_new_password(chat):
+def test_a_link_that_was_in_no_letter_and_a_new_password(chat):
     ann, secret = chat.link("verify-email", lambda: chat.person("ann"))
     done(chat.stranger().post("/auth/verify_email", token=secret), 204)
-    assert done(ann.get("/users/me"))["is_email_verified"]
+    # Nobody has read a letter at the address.
+    assert not done(ann.get("/users/me"))["is_email_verified"]
     socket = ann.socket()
     stranger = chat.stranger()
     answer, secret = chat.link(

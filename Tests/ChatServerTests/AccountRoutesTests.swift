@@ -240,6 +240,57 @@ struct AccountRoutesTests {
         #expect(try await fixture.ask("POST", "/auth/login", login).status == 200)
     }
 
+    @Test func `links that came in no letter confirm no address`() async throws {
+        let fixture = try await ServerFixture()
+        _ = try await fixture.register("ada")
+        func secret(of link: String?) throws -> String {
+            try #require(link?.split(separator: "/").last.map(String.init))
+        }
+        func isConfirmed() async throws -> Bool {
+            try await fixture.service.read { try $0.account(addressedBy: "ada@example.org").isEmailVerified }
+        }
+        // What would be in a letter is in the log here.
+        let link = TokenRequest(token: try secret(of: await fixture.mails.next().link))
+        #expect(try await fixture.ask("POST", "/auth/verify_email", link).status == 204)
+        #expect(try await !isConfirmed())
+        _ = try await fixture.ask("POST", "/auth/resend_verification", EmailRequest(email: "ada@example.org"))
+        let again = TokenRequest(token: try secret(of: await fixture.mails.next().link))
+        #expect(try await fixture.ask("POST", "/auth/verify_email", again).status == 204)
+        #expect(try await !isConfirmed())
+        _ = try await fixture.ask("POST", "/auth/forgot_password", EmailRequest(email: "ada@example.org"))
+        let reset = ResetPasswordRequest(
+            token: try secret(of: await fixture.mails.next().link), password: "battery staple")
+        #expect(try await fixture.ask("POST", "/auth/reset_password", reset).status == 204)
+        #expect(try await !isConfirmed())
+        // Nor does the one that an administrator prints, wherever letters go.
+        let admin = Administration(service: fixture.service, serverURL: "http://localhost:8080")
+        let printed = ResetPasswordRequest(
+            token: try secret(of: try await admin.resetPassword(of: "ada")), password: "correct horse")
+        #expect(try await fixture.ask("POST", "/auth/reset_password", printed).status == 204)
+        #expect(try await !isConfirmed())
+    }
+
+    @Test func `what comes in a letter confirms its address, and an administrator's link does not`() async throws {
+        let fixture = try await ServerFixture(isDelivering: true)
+        let user = try await fixture.loginByLetter("ada").account.profile.id
+        func isConfirmed() async throws -> Bool {
+            try await fixture.service.read { try $0.account(of: user).isEmailVerified }
+        }
+        #expect(try await isConfirmed())
+        // As an account of before letters were sent.
+        try await fixture.service.write { try $0.session.run("UPDATE users SET email_verified_at = NULL") }
+        let admin = Administration(service: fixture.service, serverURL: "http://localhost:8080")
+        let printed = try await admin.resetPassword(of: "ada").split(separator: "/").last.map(String.init)
+        let byAdmin = ResetPasswordRequest(token: try #require(printed), password: "battery staple")
+        #expect(try await fixture.ask("POST", "/auth/reset_password", byAdmin).status == 204)
+        #expect(try await !isConfirmed())
+        _ = try await fixture.ask("POST", "/auth/forgot_password", EmailRequest(email: "ada@example.org"))
+        let mailed = await fixture.mails.next().link?.split(separator: "/").last.map(String.init)
+        let byLetter = ResetPasswordRequest(token: try #require(mailed), password: "correct horse")
+        #expect(try await fixture.ask("POST", "/auth/reset_password", byLetter).status == 204)
+        #expect(try await isConfirmed())
+    }
+
     @Test func `takes only who is invited where registration is closed, and the first`() async throws {
         let fixture = try await ServerFixture(isRegistrationOpen: false)
         let owner = try await fixture.login("ada")

@@ -253,16 +253,22 @@ extension ChatTransaction {
         case verify, reset
     }
 
-    /// Makes a link's secret good for an address. The one before it for the same purpose is void.
-    package func openEmailToken(_ token: SecretHash, for purpose: EmailPurpose, of user: UserID) throws {
+    /// Makes a link's secret good for somebody. The one before it for the same purpose is void.
+    ///
+    /// - Parameter isMailed: false where the link comes to them by another way, as from a log or by whoever runs the
+    ///   server: whoever has it need not read their address, and it confirms none.
+    package func openEmailToken(
+        _ token: SecretHash, for purpose: EmailPurpose, of user: UserID, isMailed: Bool = true
+    ) throws {
         let lifetime = purpose == .verify ? lifetimes.emailVerification : lifetimes.passwordReset
         try session.run(
             "DELETE FROM email_tokens WHERE user_id = $1 AND purpose = $2", .id(user), .name(purpose))
         try session.run(
             """
             INSERT INTO email_tokens (token_hash, user_id, purpose, email, created_at, expires_at)
-            SELECT $1, id, $2, email_key, $3, $4 FROM users WHERE id = $5 AND deactivated_at IS NULL
-            """, token.value, .name(purpose), .time(now), .time(now.advanced(by: lifetime)), .id(user))
+            SELECT $1, id, $2, CASE WHEN $6 = 1 THEN email_key ELSE '' END, $3, $4 FROM users
+            WHERE id = $5 AND deactivated_at IS NULL
+            """, token.value, .name(purpose), .time(now), .time(now.advanced(by: lifetime)), .id(user), .flag(isMailed))
     }
 
     /// Uses a link up.
@@ -278,7 +284,7 @@ extension ChatTransaction {
         let user: UserID = try row.id()
         let email = try row.text()
         guard try row.time() > now else { throw ChatError.linkExpired }
-        // Whoever reads the link reads the address, whatever it was sent for.
+        // Whoever reads the link reads the address that it was sent to, if it was to any, whatever it was sent for.
         try session.run(
             """
             UPDATE users SET email_verified_at = COALESCE(email_verified_at, $3) WHERE id = $1 AND email_key = $2

@@ -42,7 +42,7 @@ extension ChatAPI {
             }
             if isDelivering { return try chat.enroll(new, with: secret.hash, invitation: invitation) }
             guard let user = try chat.register(new) else { return true }
-            try chat.openEmailToken(secret.hash, for: .verify, of: user)
+            try chat.openEmailToken(secret.hash, for: .verify, of: user, isMailed: false)
             if let invitation { _ = try chat.accept(invitationWith: invitation, by: user) }
             return false
         }
@@ -191,7 +191,8 @@ extension ChatAPI {
                 }
             }
             guard !credentials.isEmailVerified else { return nil }
-            try chat.openEmailToken(secret.hash, for: .verify, of: credentials.user)
+            try chat.openEmailToken(
+                secret.hash, for: .verify, of: credentials.user, isMailed: mailer.isDelivering)
             let account = try chat.account(of: credentials.user)
             return letters.verification(to: account.email, of: account.profile.username, secret: secret)
         }
@@ -202,7 +203,7 @@ extension ChatAPI {
         let body: EmailRequest = try request.body()
         try await sendLink(to: body.email) { chat, address, secret in
             guard let credentials = try chat.credentials(of: address) else { return nil }
-            try chat.openEmailToken(secret.hash, for: .reset, of: credentials.user)
+            try chat.openEmailToken(secret.hash, for: .reset, of: credentials.user, isMailed: mailer.isDelivering)
             return letters.reset(to: try chat.account(of: credentials.user).email, secret: secret)
         }
         return APIResponse(status: 202)

@@ -29,6 +29,25 @@ import Testing
         #expect(try await Self.isVerified(ann, in: world))
     }
 
+    @Test(arguments: TestDatabase.allCases, [ChatTransaction.EmailPurpose.verify, .reset])
+    func `a link that was not mailed is good, and shows nothing of the address`(
+        database: TestDatabase, purpose: ChatTransaction.EmailPurpose
+    ) async throws {
+        let world = try await ChatWorld(database)
+        let ann = try await world.person("ann")
+        try await world.run { try $0.openEmailToken(secret("link"), for: purpose, of: ann, isMailed: false) }
+        #expect(try await world.run { try $0.useEmailToken(secret("link"), for: purpose) } == ann)
+        #expect(try await !Self.isVerified(ann, in: world))
+        // What a letter has shown stays so.
+        try await world.run {
+            try $0.openEmailToken(secret("mailed"), for: purpose, of: ann)
+            _ = try $0.useEmailToken(secret("mailed"), for: purpose)
+            try $0.openEmailToken(secret("other"), for: purpose, of: ann, isMailed: false)
+            _ = try $0.useEmailToken(secret("other"), for: purpose)
+        }
+        #expect(try await Self.isVerified(ann, in: world))
+    }
+
     @Test(arguments: TestDatabase.allCases)
     func `a link is good for what it was sent for, and stays good for that`(database: TestDatabase) async throws {
         let world = try await ChatWorld(database)
