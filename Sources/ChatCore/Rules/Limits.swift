@@ -40,7 +40,7 @@ package struct Limits: Sendable, Equatable {
     package var avatarSize: Int64 = 1 << 20
     /// What all files of a workspace have together, in bytes; nil without a limit.
     package var workspaceStorage: Int64?
-    /// Of one person, at one time.
+    /// Of one person, at one time; the next one takes the place of the one that is idle for longest.
     package var openUploads = 20
     /// Media types (`application/x-msdownload`, `video/*`) and endings of names (`exe`) that are not taken, in lower
     /// case.
@@ -69,6 +69,9 @@ package struct Lifetimes: Sendable, Equatable {
     package var invitation = Duration.seconds(14 * 86_400)
     /// Of an upload that does not end, and of a file that does not come into a message.
     package var upload = Duration.seconds(86_400)
+    /// An upload that nothing was sent to for so long gives way to another one of the same person, when they have as
+    /// many as they may.
+    package var idleUpload = Duration.seconds(600)
     package var fileLink = Duration.seconds(5 * 60)
 
     package init() {}

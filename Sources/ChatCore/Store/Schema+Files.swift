@@ -44,6 +44,9 @@ extension Schema {
         );
         """)
 
+    /// When something was sent to an upload last; nil while nothing but its announcement has come.
+    static let touchedUploads = Step("touched_uploads", "ALTER TABLE uploads ADD COLUMN touched_at BIGINT")
+
     /// Whether somebody is to look for a picture in a file.
     static let awaitedPictures = Step(
         "awaited_pictures",

@@ -30,6 +30,8 @@ extension ChatTransaction {
         /// What the store of files calls it; nil before it has begun there.
         package let handle: String?
         package let expiresAt: Timestamp
+        /// When something was sent to it last, as far as that was noted.
+        package let touchedAt: Timestamp
     }
 
     package func beginUpload(_ new: NewUpload, to channel: ChannelID, by user: UserID) throws -> Upload {
@@ -43,11 +45,11 @@ extension ChatTransaction {
                 .tooLarge, code: "file_too_large", "A file has at most \(limits.fileSize) bytes.", field: "size")
         }
         try Texts.checkType(of: name, mediaType, limits)
-        try checkOpenUploads(of: user)
+        try makeRoomForUpload(of: user)
         try checkStorage(of: place.workspace, for: new.size)
         let upload = Upload(
             id: makeID(), channel: channel, name: name, mediaType: mediaType, size: new.size, sha256: digest,
-            handle: nil, expiresAt: now.advanced(by: lifetimes.upload))
+            handle: nil, expiresAt: now.advanced(by: lifetimes.upload), touchedAt: now)
         try session.run(
             """
             INSERT INTO uploads (id, workspace_id, channel_id, user_id, name, media_type, size, sha256, created_at,
@@ -58,14 +60,36 @@ extension ChatTransaction {
         return upload
     }
 
-    private func checkOpenUploads(of user: UserID) throws {
+    /// Who has as many as they may loses the ones that are idle for longest: an app that has ended, or a page that was
+    /// loaded anew, knows of its own no more, and nobody can end them.
+    private func makeRoomForUpload(of user: UserID) throws {
         guard
             var row = try session.row(
-                "SELECT COUNT(*) FROM uploads WHERE user_id = $1 AND expires_at > $2", .id(user), .time(now)),
-            try row.int() < limits.openUploads
-        else {
+                "SELECT COUNT(*) FROM uploads WHERE user_id = $1 AND expires_at > $2", .id(user), .time(now))
+        else { return }
+        let excess = try row.int() - limits.openUploads + 1
+        guard excess > 0 else { return }
+        let idle = try session.rows(
+            """
+            DELETE FROM uploads WHERE id IN (
+                SELECT id FROM uploads
+                WHERE user_id = $1 AND expires_at > $2 AND COALESCE(touched_at, created_at) <= $3
+                ORDER BY COALESCE(touched_at, created_at), id LIMIT $4)
+            RETURNING id, handle
+            """, .id(user), .time(now), .time(now.advanced(by: .zero - lifetimes.idleUpload)), .integer(excess))
+        guard idle.count == excess else {
             throw ChatError.conflict(
                 "too_many_uploads", "Nobody has more than \(limits.openUploads) uploads under way.")
+        }
+        try leave(idle)
+    }
+
+    /// Something is sent to an upload.
+    ///
+    /// - Throws: when it has given way to another one.
+    package func touchUpload(_ id: FileID) throws {
+        guard try session.run("UPDATE uploads SET touched_at = $2 WHERE id = $1", .id(id), .time(now)) == 1 else {
+            throw ChatError.notFound("upload")
         }
     }
 
@@ -92,13 +116,16 @@ extension ChatTransaction {
         guard
             var row = try session.row(
                 """
-                SELECT channel_id, name, media_type, size, sha256, handle, expires_at FROM uploads
+                SELECT channel_id, name, media_type, size, sha256, handle, expires_at,
+                    COALESCE(touched_at, created_at)
+                FROM uploads
                 WHERE id = $1 AND user_id = $2 AND expires_at > $3
                 """, .id(id), .id(user), .time(now))
         else { throw ChatError.notFound("upload") }
         return Upload(
             id: id, channel: try row.id(), name: try row.text(), mediaType: try row.text(), size: try row.integer(),
-            sha256: try row.textOrNull(), handle: try row.textOrNull(), expiresAt: try row.time())
+            sha256: try row.textOrNull(), handle: try row.textOrNull(), expiresAt: try row.time(),
+            touchedAt: try row.time())
     }
 
     /// What an upload of one's own has become; nil when it is none, or not finished yet.

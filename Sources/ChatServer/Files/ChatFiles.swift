@@ -95,11 +95,18 @@ struct ChatFiles: Sendable {
             guard store.takesShortParts || bytes.count == store.partSize || end == upload.size else {
                 throw ChatError.invalid("part", "All parts but the last have \(store.partSize) bytes.")
             }
+            // Before it is written, so that it does not give way meanwhile.
+            if service.now() - upload.touchedAt >= Self.touchInterval {
+                try await service.write { try $0.touchUpload(id) }
+            }
             try await store.append(bytes, to: stored, at: offset)
             service.statistics.uploadedBytes.add(bytes.count)
             return .taken(end)
         }
     }
+
+    /// How often it is noted that something is sent to an upload.
+    private static let touchInterval = Duration.seconds(60)
 
     func abandon(_ id: FileID, by user: UserID) async throws {
         try await busy.run(id) { try await service.write { try $0.abandonUpload(id, by: user) } }

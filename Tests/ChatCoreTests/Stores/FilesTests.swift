@@ -187,6 +187,52 @@ import Testing
     }
 
     @Test(arguments: TestDatabase.allCases)
+    func `of as many uploads as somebody may have the one that is idle for longest gives way`(
+        database: TestDatabase
+    ) async throws {
+        var limits = Limits()
+        limits.openUploads = 3
+        let world = try await ChatWorld(database, limits: limits)
+        let company = try await world.company()
+        @Sendable func begin(by user: UserID) async throws -> FileID {
+            world.pass(.seconds(1))
+            return try await world.run { chat in
+                let upload = try chat.beginUpload(.init(name: "a", size: 1), to: company.general, by: user)
+                try chat.setHandle("handle", of: upload.id)
+                return upload.id
+            }
+        }
+        func isThere(_ id: FileID) async throws -> Bool {
+            try await world.refusal { try $0.upload(id, by: company.mia) } == nil
+        }
+        let hers = try await begin(by: company.olga)
+        let (first, second) = (try await begin(by: company.mia), try await begin(by: company.mia))
+        let third = try await begin(by: company.mia)
+        world.pass(.seconds(500))
+        try await world.run { try $0.touchUpload(first) }
+        // The last part came to none of them ten minutes ago.
+        world.pass(.seconds(97))
+        let new = ChatTransaction.NewUpload(name: "a", size: 1)
+        #expect(
+            try await world.refusal { try $0.beginUpload(new, to: company.general, by: company.mia) }
+                == "too_many_uploads")
+        world.pass(.seconds(10))
+        let fourth = try await begin(by: company.mia)
+        #expect(try await !isThere(second))
+        #expect(try await world.look { try $0.leftovers() } == [.init(id: second, handle: "handle")])
+        #expect(try await world.refusal { try $0.touchUpload(second) } == "upload_not_found")
+        #expect(try await world.refusal { try $0.finishUpload(second, by: company.mia) } == "upload_not_found")
+        let fifth = try await begin(by: company.mia)
+        #expect(try await !isThere(third))
+        // The first one goes on, and nobody loses what is of others.
+        for upload in [first, fourth, fifth] { #expect(try await isThere(upload)) }
+        #expect(try await world.look { try $0.upload(hers, by: company.olga).id } == hers)
+        #expect(
+            try await world.refusal { try $0.beginUpload(new, to: company.general, by: company.mia) }
+                == "too_many_uploads")
+    }
+
+    @Test(arguments: TestDatabase.allCases)
     func `a message has its files wherever it is read`(database: TestDatabase) async throws {
         let world = try await ChatWorld(database)
         let company = try await world.company()

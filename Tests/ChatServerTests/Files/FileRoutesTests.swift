@@ -259,6 +259,33 @@ struct FileRoutesTests {
         }
     }
 
+    @Test func `twenty uploads that nobody ends keep nobody from the next, which takes the bytes of the idlest away`()
+        async throws
+    {
+        try await inChannel { fixture, token, channel in
+            let new = BeginUploadRequest(name: "a.txt", size: 12)
+            var uploads: [FileUpload] = []
+            for _ in 0..<20 { uploads.append(try await begin(new, channel, fixture, token)) }
+            let refused = try await fixture.ask("POST", "/channels/\(channel)/uploads", new, token: token)
+            #expect(try refused.status == 409 && refused.error == "too_many_uploads")
+            fixture.advance(by: .seconds(300))
+            #expect(try await patch(uploads[0].id, "hello ", at: "0", fixture, token).status == 204)
+            fixture.advance(by: .seconds(301))
+            _ = try await begin(new, channel, fixture, token)
+            // The one that goes on is still there; of the others one is gone, with its bytes.
+            let rest = try await patch(uploads[0].id, "world!", at: "6", fixture, token)
+            #expect(rest.status == 204)
+            var gone: [FileID] = []
+            for upload in uploads.dropFirst() {
+                let answer = try await fixture.ask("GET", "/uploads/\(upload.id)", token: token)
+                if answer.status == 404 { gone.append(upload.id) }
+            }
+            #expect(gone.count == 1)
+            let path = folder.appending(path: "uploads/\(try #require(gone.first))").path
+            while FileManager.default.fileExists(atPath: path) { await Task.yield() }
+        }
+    }
+
     @Test func `a server without a store of files says so`() async throws {
         let fixture = try await ServerFixture()
         let token = try await fixture.login("ada").accessToken
