@@ -240,11 +240,24 @@ extension ChatTransaction {
     package func setArchived(_ isArchived: Bool, _ id: ChannelID, by user: UserID) throws -> ChannelListing {
         let place = try demand(isArchived ? .archiveChannel : .restoreChannel, in: id, by: user)
         guard try channel(id).isArchived != isArchived else { return try listing(of: id, for: user) }
+        try writeArchived(isArchived, id)
+        return try told(of: id, in: place.workspace, for: user)
+    }
+
+    func writeArchived(_ isArchived: Bool, _ id: ChannelID) throws {
         if isArchived { try endCalls(in: id) }
         try session.run(
             "UPDATE channels SET archived_at = $2, updated_at = $3, version = version + 1 WHERE id = $1", .id(id),
             isArchived ? .time(now) : .null, .time(now))
-        return try told(of: id, in: place.workspace, for: user)
+    }
+
+    /// Whether somebody who has not left the server is in a channel.
+    func isAnybody(in channel: ChannelID) throws -> Bool {
+        try session.row(
+            """
+            SELECT 1 FROM channel_members cm JOIN users u ON u.id = cm.user_id
+            WHERE cm.channel_id = $1 AND u.deactivated_at IS NULL LIMIT 1
+            """, .id(channel)) != nil
     }
 
     private func told(of id: ChannelID, in workspace: WorkspaceID, for user: UserID) throws -> ChannelListing {
@@ -322,7 +335,10 @@ extension ChatTransaction {
             "DELETE FROM channel_members WHERE channel_id = $1 AND user_id = $2", .id(channel.id), .id(user))
         changes.relieved.insert(user)
         // Into a public one anybody could still bring others.
-        if channel.kind == .private { try withdrawInvitations(of: user, into: channel.id, of: workspace) }
+        guard channel.kind == .private else { return }
+        try withdrawInvitations(of: user, into: channel.id, of: workspace)
+        // Nobody can come into it any more, or close it, and nobody sees it who is to be told.
+        if !channel.isArchived, try !isAnybody(in: channel.id) { try writeArchived(true, channel.id) }
     }
 }
 

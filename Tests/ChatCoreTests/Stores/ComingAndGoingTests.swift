@@ -74,6 +74,56 @@ import Testing
         #expect(try await world.refusal { try $0.leaveChannel(company.general, by: company.adam) } == "not_in_channel")
     }
 
+    @Test(arguments: TestDatabase.allCases, [false, true])
+    func `a private channel is archived with whoever goes last, and a public one stays open`(
+        database: TestDatabase, isRemoved: Bool
+    ) async throws {
+        let world = try await ChatWorld(database)
+        let company = try await world.company()
+        let crew = try await world.channel("crew", of: company.mia, with: company.adam, in: company)
+        let open = try await world.channel("open", .public, of: company.mia, in: company)
+        try await world.say("for later", in: crew, by: company.mia)
+        let call = try await world.run {
+            try $0.startCall(.init(kind: .room, media: .video, room: "call-1"), in: crew, by: company.mia).call
+        }
+        @Sendable func isArchived(_ channel: ChannelID) async throws -> Bool {
+            try await world.look { try $0.channel(channel).isArchived }
+        }
+        try await world.run { try $0.leaveChannel(crew, by: company.adam) }
+        #expect(try await !isArchived(crew))
+        let before = try await world.sequence(of: company.workspace)
+        try await world.run { chat in
+            if isRemoved {
+                try chat.removeMember(company.mia, from: company.workspace, by: company.olga)
+            } else {
+                for channel in [crew, open] { try chat.leaveChannel(channel, by: company.mia) }
+            }
+        }
+        #expect(try await isArchived(crew))
+        #expect(try await !isArchived(open))
+        #expect(try await world.look { try $0.call(call.id).endedAt } == world.now)
+        // Nobody who is there hears of it; the name stays taken, as of all that are archived.
+        let missed = try await world.missed(by: company.adam, in: company.workspace, after: before)
+        #expect(missed?.contains(.channelUpdated) == false)
+        #expect(
+            try await world.refusal {
+                try $0.createChannel(.private, name: "crew", in: company.workspace, by: company.olga)
+            } == "name_taken")
+    }
+
+    @Test(arguments: TestDatabase.allCases)
+    func `of a private channel only who has left the server is no reason to keep it open`(
+        database: TestDatabase
+    ) async throws {
+        let world = try await ChatWorld(database)
+        let company = try await world.company()
+        let crew = try await world.channel("crew", of: company.mia, with: company.adam, in: company)
+        try await world.run { try $0.deactivate(company.adam) }
+        #expect(try await world.look { try !$0.channel(crew).isArchived })
+        try await world.run { try $0.leaveChannel(crew, by: company.mia) }
+        #expect(try await world.look { try $0.channel(crew).isArchived })
+    }
+
     @Test(arguments: TestDatabase.allCases)
     func `nobody leaves a conversation that is named by who is in it`(database: TestDatabase) async throws {
         let world = try await ChatWorld(database)
