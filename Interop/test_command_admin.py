@@ -98,6 +98,20 @@ def test_workspaces_are_listed_and_invited_into(chat):
     assert [one["channel"]["id"] for one in done(guest.get(f"/workspaces/{workspace}/channels"))["items"]] == [channel]
 
 
+def test_a_private_channel_that_nobody_is_in_is_opened_again(chat):
+    ann, bob = chat.person("ann"), chat.person("bob")
+    listing = ann.workspace()
+    workspace, slug = listing["workspace"]["id"], listing["workspace"]["slug"]
+    ann.bring(workspace, bob)
+    channel = done(bob.post(f"/workspaces/{workspace}/channels", name="crew", kind="private"), 201)["channel"]["id"]
+    arguments = ["admin", "channels", "reopen", slug, "crew", ann.username]
+    fails(*arguments, "--data", chat.folder, says="nobody is in")
+    done(ann.delete(f"/workspaces/{workspace}/members/{bob.id}"), 204)
+    refused(ann.get(f"/channels/{channel}"), 404, "channel_not_found")
+    admin(chat, *arguments[1:])
+    assert not done(ann.get(f"/channels/{channel}"))["channel"]["is_archived"]
+
+
 @pytest.mark.parametrize("arguments, says", [
     (["users", "deactivate", "nobody"], "no such user"),
     (["users", "make-owner", "nobody"], "no such user"),

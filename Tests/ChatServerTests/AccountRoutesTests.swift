@@ -278,7 +278,9 @@ struct AccountRoutesTests {
         }
         #expect(try await isConfirmed())
         // As an account of before letters were sent.
-        try await fixture.service.write { try $0.session.run("UPDATE users SET email_verified_at = NULL") }
+        try await fixture.service.write { chat in
+            _ = try chat.session.run("UPDATE users SET email_verified_at = NULL")
+        }
         let admin = Administration(service: fixture.service, serverURL: "http://localhost:8080")
         let printed = try await admin.resetPassword(of: "ada").split(separator: "/").last.map(String.init)
         let byAdmin = ResetPasswordRequest(token: try #require(printed), password: "battery staple")

@@ -127,6 +127,19 @@ extension ChatTransaction {
         return try row.id()
     }
 
+    /// Puts somebody of a workspace into a private channel that nobody is in any more, for who could bring them in, and
+    /// opens it again.
+    package func reopenChannel(_ id: ChannelID, for user: UserID) throws {
+        try requireActive(user)
+        let workspace = try channel(id).workspaceID
+        try lock(workspace)
+        guard try role(of: user, in: workspace) != nil else { throw ChatError.notFound("member") }
+        let channel = try channel(id)
+        guard channel.kind == .private, try !isAnybody(in: id) else { throw AdministrationFault.notAbandoned }
+        if channel.isArchived { try writeArchived(false, id) }
+        try put(user, into: id, in: workspace)
+    }
+
     /// - Throws: `AdministrationFault` for somebody who has left the server.
     package func requireActive(_ user: UserID) throws {
         guard try !profile(of: user).isDeactivated else {
@@ -139,11 +152,13 @@ extension ChatTransaction {
 package enum AdministrationFault: Error, Equatable, CustomStringConvertible {
     case noOwner
     case hasLeft
+    case notAbandoned
 
     package var description: String {
         switch self {
         case .noOwner: "This workspace has no owner: make somebody its owner first."
         case .hasLeft: "They have left the server: reactivate them first."
+        case .notAbandoned: "This is no private channel that nobody is in: who is in it brings others in."
         }
     }
 }

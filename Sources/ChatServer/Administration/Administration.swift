@@ -88,6 +88,18 @@ package struct Administration: Sendable {
     /// comes in only while nobody has it.
     private static let pause = Duration.milliseconds(50)
 
+    /// Puts somebody into a private channel that nobody is in any more, and opens it again.
+    ///
+    /// - Parameters:
+    ///   - name: the channel's.
+    ///   - workspace: its address or identifier.
+    package func reopenChannel(_ name: String, of workspace: String, for user: String) async throws {
+        try await change { chat in
+            let channel = try chat.channel(named: name, in: try chat.workspace(named: workspace).id)
+            try chat.reopenChannel(channel, for: try chat.user(named: user))
+        }
+    }
+
     /// Makes an invitation in the name of the workspace's first owner.
     ///
     /// - Parameters:

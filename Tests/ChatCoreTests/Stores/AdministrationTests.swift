@@ -63,6 +63,39 @@ import Testing
     }
 
     @Test(arguments: TestDatabase.allCases)
+    func `a private channel that nobody is in is opened again for somebody, and no other one is`(
+        database: TestDatabase
+    ) async throws {
+        let world = try await ChatWorld(database)
+        let company = try await world.company()
+        let crew = try await world.channel("crew", of: company.mia, in: company)
+        let said = try await world.say("for later", in: crew, by: company.mia)
+        for channel in [crew, company.general] {
+            await #expect(throws: AdministrationFault.notAbandoned) {
+                try await world.run { try $0.reopenChannel(channel, for: company.adam) }
+            }
+        }
+        try await world.run { try $0.leaveChannel(crew, by: company.mia) }
+        #expect(try await world.refusal { try $0.reopenChannel(crew, for: company.zoe) } == "member_not_found")
+        let before = try await world.sequence(of: company.workspace)
+        try await world.run { try $0.reopenChannel(crew, for: company.adam) }
+        #expect(try await world.missed(by: company.adam, in: company.workspace, after: before) == [.channelJoined])
+        let listing = try await world.listing(of: crew, for: company.adam)
+        #expect(!listing.channel.isArchived && listing.memberCount == 1)
+        #expect(try await world.look { try $0.history(of: crew, .newest, for: company.adam) }.items == [said])
+        try await world.run { try $0.add(company.mia, to: crew, by: company.adam) }
+        // So it is where all who are in it have left the server.
+        try await world.run { chat in
+            for user in [company.adam, company.mia] { try chat.deactivate(user) }
+        }
+        await #expect(throws: AdministrationFault.hasLeft) {
+            try await world.run { try $0.reopenChannel(crew, for: company.mia) }
+        }
+        try await world.run { try $0.reopenChannel(crew, for: company.olga) }
+        try await world.say("here", in: crew, by: company.olga)
+    }
+
+    @Test(arguments: TestDatabase.allCases)
     func `workspaces are counted, and found by both names`(database: TestDatabase) async throws {
         let world = try await ChatWorld(database)
         let company = try await world.company()
