@@ -199,19 +199,65 @@ struct AccountRoutesTests {
         _ = try await fixture.login("ada")
         var last: ServerFixture.Answer?
         for attempt in 0..<12 {
-            // From many addresses: the account is what is counted.
+            // From many addresses of one site.
             last = try await fixture.ask(
                 "POST", "/auth/login", LoginRequest(login: "ada", password: "guess \(attempt)"),
-                from: "127.0.0.\(attempt + 1):9")
+                from: "[2001:db8::\(attempt + 1)]:9")
             if last?.status == 429 { break }
         }
         let refused = try #require(last)
         #expect(refused.status == 429)
         let wait = try #require(refused.header("Retry-After").flatMap { Int($0) })
         #expect((1...31).contains(wait))
-        fixture.advance(by: .seconds(wait))
         let right = LoginRequest(login: "ada", password: "correct horse")
-        #expect(try await fixture.ask("POST", "/auth/login", right).status == 200)
+        func logIn() async throws -> Int {
+            try await fixture.ask("POST", "/auth/login", right, from: "[2001:db8::1]:9").status
+        }
+        #expect(try await logIn() == 429)
+        // Who it is comes in meanwhile, from where they are.
+        #expect(try await fixture.ask("POST", "/auth/login", right, from: "[2001:db8:0:1::1]:9").status == 200)
+        fixture.advance(by: .seconds(wait))
+        #expect(try await logIn() == 200)
+    }
+
+    @Test func `from all sites together a name has a hundred tries, and then one in three seconds`() async throws {
+        let fixture = try await ServerFixture(passwordCost: 4)
+        _ = try await fixture.login("ada")
+        var statuses: [Int] = []
+        for attempt in 1...100 {
+            let guess = LoginRequest(login: "ada", password: "guess \(attempt)")
+            statuses.append(
+                try await fixture.ask("POST", "/auth/login", guess, from: "192.0.2.\(attempt):9").status)
+        }
+        // One is what it took to log in.
+        #expect(statuses == Array(repeating: 401, count: 99) + [429])
+        fixture.advance(by: .seconds(3))
+        let right = LoginRequest(login: "ada", password: "correct horse")
+        #expect(try await fixture.ask("POST", "/auth/login", right, from: "192.0.2.200:9").status == 200)
+    }
+
+    @Test func `whoever asks for letters to somebody's address keeps them from none, and no link that they have ends`()
+        async throws
+    {
+        let fixture = try await ServerFixture()
+        _ = try await fixture.login("ada")
+        _ = await fixture.mails.next()
+        func ask(from address: String) async throws -> Int {
+            try await fixture.ask(
+                "POST", "/auth/forgot_password", EmailRequest(email: "ada@example.org"), from: address
+            ).status
+        }
+        #expect(try await ask(from: "192.0.2.1:9") == 202)
+        let secret = try #require(await fixture.mails.next().link?.split(separator: "/").last)
+        for _ in 0..<4 {
+            #expect(try await ask(from: "192.0.2.2:9") == 202)
+            _ = await fixture.mails.next()
+        }
+        let reset = ResetPasswordRequest(token: String(secret), password: "battery staple")
+        #expect(try await fixture.ask("POST", "/auth/reset_password", reset).status == 204)
+        #expect(try await ask(from: "192.0.2.2:9") == 202)
+        #expect(try await ask(from: "192.0.2.2:9") == 429)
+        #expect(try await ask(from: "192.0.2.1:9") == 202)
     }
 
     @Test func `knows nobody whose name goes on behind a NUL`() async throws {

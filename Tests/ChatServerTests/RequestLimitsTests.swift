@@ -15,6 +15,25 @@ struct RequestLimitsTests {
         }
     }
 
+    @Test func `a name has tries for each site, and ten times as many for all together`() async {
+        let limits = RequestLimits()
+        var now = Self.start
+        var (atOne, atAll) = (0, 0)
+        for _ in 0..<20 where await isTaken(.passwords("ann", site: "192.0.2.1"), of: limits, at: now) { atOne += 1 }
+        #expect(atOne == 10)
+        #expect(await isTaken(.passwords("ann", site: "192.0.2.2"), of: limits, at: now))
+        #expect(await isTaken(.passwords("bob", site: "192.0.2.1"), of: limits, at: now))
+        for _ in 0..<200 where await isTaken(.passwordsFromAll("ann"), of: limits, at: now) { atAll += 1 }
+        #expect(atAll == 100)
+        now = now.advanced(by: .seconds(3))
+        #expect(await isTaken(.passwordsFromAll("ann"), of: limits, at: now))
+        #expect(await !isTaken(.passwords("ann", site: "192.0.2.1"), of: limits, at: now))
+        (atOne, atAll) = (0, 0)
+        for _ in 0..<20 where await isTaken(.resets("a@b.c", site: "192.0.2.1"), of: limits, at: now) { atOne += 1 }
+        for _ in 0..<200 where await isTaken(.resetsFromAll("a@b.c"), of: limits, at: now) { atAll += 1 }
+        #expect(atOne == 5 && atAll == 50)
+    }
+
     @Test func `when all buckets are in use, who is known stays counted, and newcomers share one`() async {
         let limits = RequestLimits(most: 10)
         var now = Self.start

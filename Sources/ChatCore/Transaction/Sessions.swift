@@ -253,7 +253,8 @@ extension ChatTransaction {
         case verify, reset
     }
 
-    /// Makes a link's secret good for somebody. The one before it for the same purpose is void.
+    /// Makes a link's secret good for somebody. Of those that confirm an address the one before it is void; of those by
+    /// which a password is chosen some stay good until one is used, for anybody may ask for another one.
     ///
     /// - Parameter isMailed: false where the link comes to them by another way, as from a log or by whoever runs the
     ///   server: whoever has it need not read their address, and it confirms none.
@@ -262,7 +263,11 @@ extension ChatTransaction {
     ) throws {
         let lifetime = purpose == .verify ? lifetimes.emailVerification : lifetimes.passwordReset
         try session.run(
-            "DELETE FROM email_tokens WHERE user_id = $1 AND purpose = $2", .id(user), .name(purpose))
+            """
+            DELETE FROM email_tokens WHERE user_id = $1 AND purpose = $2 AND token_hash NOT IN (
+                SELECT token_hash FROM email_tokens WHERE user_id = $1 AND purpose = $2 AND expires_at > $3
+                ORDER BY created_at DESC, token_hash LIMIT $4)
+            """, .id(user), .name(purpose), .time(now), .integer(purpose == .reset ? limits.resetLinks - 1 : 0))
         try session.run(
             """
             INSERT INTO email_tokens (token_hash, user_id, purpose, email, created_at, expires_at)
@@ -271,7 +276,7 @@ extension ChatTransaction {
             """, token.value, .name(purpose), .time(now), .time(now.advanced(by: lifetime)), .id(user), .flag(isMailed))
     }
 
-    /// Uses a link up.
+    /// Uses a link up, and all others that somebody has for the same purpose.
     ///
     /// - Returns: whose it is.
     package func useEmailToken(_ token: SecretHash, for purpose: EmailPurpose) throws -> UserID {
@@ -284,6 +289,7 @@ extension ChatTransaction {
         let user: UserID = try row.id()
         let email = try row.text()
         guard try row.time() > now else { throw ChatError.linkExpired }
+        try session.run("DELETE FROM email_tokens WHERE user_id = $1 AND purpose = $2", .id(user), .name(purpose))
         // Whoever reads the link reads the address that it was sent to, if it was to any, whatever it was sent for.
         try session.run(
             """

@@ -62,7 +62,10 @@ extension ChatAPI {
         // As an address is taken when it is registered: keyboards of phones put a space behind it.
         let name = Texts.trimmed(body.login).lowercased()
         // By the name that was typed: counted together, address and username would tell whether they are one person's.
-        try await limits.take(.passwords(String(name.prefix(256))), at: service.now())
+        let counted = String(name.prefix(256))
+        // The site's first: what is refused there takes nothing from others.
+        try await limits.take(.passwords(counted, site: request.http.site), at: service.now())
+        try await limits.take(.passwordsFromAll(counted), at: service.now())
         let device = body.device ?? request.header("User-Agent") ?? ""
         // Looked at once more when it has changed since: another login may have kept the same password at another cost.
         for _ in 0..<2 {
@@ -184,7 +187,7 @@ extension ChatAPI {
 
     @Sendable private func resendVerification(_ request: APIRequest) async throws -> APIResponse {
         let body: EmailRequest = try request.body()
-        try await sendLink(to: body.email) { chat, address, secret in
+        try await sendLink(to: body.email, { [.letters($0)] }) { chat, address, secret in
             guard let credentials = try chat.credentials(of: address) else {
                 return try chat.renewRegistration(of: address, with: secret.hash).map {
                     letters.verification(to: $0.email, of: $0.username, secret: secret)
@@ -201,7 +204,8 @@ extension ChatAPI {
 
     @Sendable private func forgotPassword(_ request: APIRequest) async throws -> APIResponse {
         let body: EmailRequest = try request.body()
-        try await sendLink(to: body.email) { chat, address, secret in
+        let site = request.http.site
+        try await sendLink(to: body.email, { [.resets($0, site: site), .resetsFromAll($0)] }) { chat, address, secret in
             guard let credentials = try chat.credentials(of: address) else { return nil }
             try chat.openEmailToken(secret.hash, for: .reset, of: credentials.user, isMailed: mailer.isDelivering)
             return letters.reset(to: try chat.account(of: credentials.user).email, secret: secret)
@@ -213,13 +217,16 @@ extension ChatAPI {
     /// for after the answer, for a write waits for the disk. A letter goes to the address that was registered: one that
     /// is only like it, with a Kelvin sign for a "k", is another mailbox.
     ///
-    /// - Parameter letter: makes the secret good for an address, and the letter; nil where there is none.
+    /// - Parameters:
+    ///   - kinds: what letters to an address count as.
+    ///   - letter: makes the secret good for an address, and the letter; nil where there is none.
     private func sendLink(
-        to email: String, _ letter: @escaping @Sendable (ChatTransaction, String, Secret) throws -> Mail?
+        to email: String, _ kinds: (String) -> [RequestLimits.Kind],
+        _ letter: @escaping @Sendable (ChatTransaction, String, Secret) throws -> Mail?
     ) async throws {
         let address = try Texts.email(email, isNew: false)
         try later.demandRoom()
-        try await limits.take(.letters(address.lowercased()), at: service.now())
+        for kind in kinds(address.lowercased()) { try await limits.take(kind, at: service.now()) }
         afterwards("a link could not be made") {
             let secret = Secret.random()
             if let mail = try await service.write({ try letter($0, address, secret) }) { post(mail) }
@@ -244,7 +251,8 @@ extension ChatAPI {
         let body: ChangePasswordRequest = try request.body()
         let (user, session) = (try request.user(), try request.session())
         try Texts.password(body.password, service.limits)
-        try await limits.take(.passwords(user.description), at: service.now())
+        // From wherever the session is used: others cannot ask.
+        try await limits.take(.passwords(user.description, site: "session"), at: service.now())
         // Looked at once more when it has changed since: a login may have kept the same password at another cost.
         for _ in 0..<2 {
             let former = try await service.read { try $0.credentials(of: user)?.passwordHash }

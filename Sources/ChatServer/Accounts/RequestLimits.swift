@@ -19,10 +19,17 @@ final class RequestLimits: Sendable {
         case strangers(String)
         /// Tokens that a network's site shows, right or wrong: each is looked for in the database.
         case tokens(String)
+        /// Passwords that somebody of a network's site tries for an account: of other sites it has others, for whoever
+        /// knows a name would else keep its owner from logging in.
+        case passwords(String, site: String)
         /// Passwords for an account, so that nobody tries them all, from whatever addresses.
-        case passwords(String)
+        case passwordsFromAll(String)
         /// Letters to an address.
         case letters(String)
+        /// Letters to an address by which somebody chooses a new password, asked for from a network's site.
+        case resets(String, site: String)
+        /// The same, from wherever.
+        case resetsFromAll(String)
         /// Letters that somebody has sent to addresses of their choice: invitations.
         case invitations(UserID)
         /// Everybody of one family for whom there is no room.
@@ -34,15 +41,21 @@ final class RequestLimits: Sendable {
             case .requests(let user): "requests \(user)"
             case .strangers(let site): "strangers \(site)"
             case .tokens(let site): "tokens \(site)"
-            case .passwords(let account): "passwords \(account)"
+            // A site has no space in it, and what follows the first is the name.
+            case .passwords(let account, let site): "passwords \(site) \(account)"
+            case .passwordsFromAll(let account): "passwords-from-all \(account)"
             case .letters(let address): "letters \(address)"
+            case .resets(let address, let site): "resets \(site) \(address)"
+            case .resetsFromAll(let address): "resets-from-all \(address)"
             case .invitations(let user): "invitations \(user)"
             case .newcomers(let family): "newcomers \(family)"
             }
         }
     }
 
-    enum Family: Hashable, Sendable { case requests, strangers, tokens, passwords, letters, invitations }
+    enum Family: Hashable, Sendable {
+        case requests, strangers, tokens, passwords, passwordsFromAll, letters, resets, resetsFromAll, invitations
+    }
 
     private struct Bucket {
         var tokens: Double
@@ -68,7 +81,11 @@ final class RequestLimits: Sendable {
         /// An office that comes back at once is one site.
         var tokens = Rate(perSecond: 20, burst: 2_000)
         var passwords = Rate(perSecond: 1.0 / 30, burst: 10)
+        /// Ten sites are needed to take all of them.
+        var passwordsFromAll = Rate(perSecond: 1.0 / 3, burst: 100)
         var letters = Rate(perSecond: 1.0 / 600, burst: 5)
+        var resets = Rate(perSecond: 1.0 / 600, burst: 5)
+        var resetsFromAll = Rate(perSecond: 1.0 / 60, burst: 50)
         var invitations = Rate(perSecond: 1.0 / 60, burst: 20)
     }
 
@@ -84,7 +101,10 @@ final class RequestLimits: Sendable {
         case .strangers: .strangers
         case .tokens: .tokens
         case .passwords: .passwords
+        case .passwordsFromAll: .passwordsFromAll
         case .letters: .letters
+        case .resets: .resets
+        case .resetsFromAll: .resetsFromAll
         case .invitations: .invitations
         case .newcomers(let family): family
         }
@@ -96,7 +116,10 @@ final class RequestLimits: Sendable {
         case .strangers: rates.strangers
         case .tokens: rates.tokens
         case .passwords: rates.passwords
+        case .passwordsFromAll: rates.passwordsFromAll
         case .letters: rates.letters
+        case .resets: rates.resets
+        case .resetsFromAll: rates.resetsFromAll
         case .invitations: rates.invitations
         }
     }

@@ -66,16 +66,39 @@ import Testing
     }
 
     @Test(arguments: TestDatabase.allCases)
-    func `the next link makes the one before void`(database: TestDatabase) async throws {
+    func `the next link that confirms an address makes the one before void`(database: TestDatabase) async throws {
         let world = try await ChatWorld(database)
         let (ann, ben) = (try await world.person("ann"), try await world.person("ben"))
         try await world.run {
-            try $0.openEmailToken(secret("first"), for: .reset, of: ann)
-            try $0.openEmailToken(secret("bens"), for: .reset, of: ben)
-            try $0.openEmailToken(secret("second"), for: .reset, of: ann)
+            try $0.openEmailToken(secret("reset"), for: .reset, of: ann)
+            try $0.openEmailToken(secret("first"), for: .verify, of: ann)
+            try $0.openEmailToken(secret("bens"), for: .verify, of: ben)
+            try $0.openEmailToken(secret("second"), for: .verify, of: ann)
         }
-        #expect(try await world.refusal { try $0.useEmailToken(secret("first"), for: .reset) } == "link_used")
-        #expect(try await world.run { try $0.useEmailToken(secret("second"), for: .reset) } == ann)
+        #expect(try await world.refusal { try $0.useEmailToken(secret("first"), for: .verify) } == "link_used")
+        #expect(try await world.run { try $0.useEmailToken(secret("second"), for: .verify) } == ann)
+        #expect(try await world.run { try $0.useEmailToken(secret("bens"), for: .verify) } == ben)
+        #expect(try await world.run { try $0.useEmailToken(secret("reset"), for: .reset) } == ann)
+    }
+
+    @Test(arguments: TestDatabase.allCases, ["2", "6"])
+    func `five links to choose a password stay good until one is used, and the oldest makes room`(
+        database: TestDatabase, used: String
+    ) async throws {
+        let world = try await ChatWorld(database)
+        let (ann, ben) = (try await world.person("ann"), try await world.person("ben"))
+        try await world.run { try $0.openEmailToken(secret("bens"), for: .reset, of: ben) }
+        for number in 1...6 {
+            world.pass(.seconds(1))
+            try await world.run { try $0.openEmailToken(secret("\(number)"), for: .reset, of: ann) }
+        }
+        #expect(try await world.count("email_tokens") == 6)
+        #expect(try await world.refusal { try $0.useEmailToken(secret("1"), for: .reset) } == "link_used")
+        #expect(try await world.run { try $0.useEmailToken(secret(used), for: .reset) } == ann)
+        for number in 1...6 {
+            let refusal = try await world.refusal { try $0.useEmailToken(secret("\(number)"), for: .reset) }
+            #expect(refusal == "link_used", "\(number)")
+        }
         #expect(try await world.run { try $0.useEmailToken(secret("bens"), for: .reset) } == ben)
     }
 
