@@ -189,7 +189,23 @@ def test_a_guest_sees_the_channels_they_were_put_into_and_who_is_there(team, cha
     text = json.dumps(guest.frames)
     assert "for members" not in text and bob.id not in text and "general" not in text, guest.transcript()
     check_order(guest, workspace)
+    # Put into a channel of somebody who has been there all the time, and out of it again.
+    other = bob.channel(workspace)
+    done(bob.post(f"/channels/{other}/members", user_id=cid.id), 204)
+    guest.wait_for("presence_changed", user_id=bob.id, is_online=True)
+    done(bob.delete(f"/channels/{other}/members/{cid.id}"), 204)
+    guest.wait_for("presence_changed", user_id=bob.id, is_online=False)
     with_bob.close()
+
+
+@pytest.mark.parametrize("how", ["removed", "gone"])
+def test_a_guest_who_leaves_the_workspace_is_told(team, chat, how):
+    ann, _, workspace = team
+    cid = chat.person("cid")
+    ann.bring(workspace, cid, role="guest", channel_ids=[ann.channel(workspace)])
+    guest = cid.socket()
+    done((ann if how == "removed" else cid).delete(f"/workspaces/{workspace}/members/{cid.id}"), 204)
+    guest.wait_for("member_left", user_id=cid.id)
 
 
 # Too much
