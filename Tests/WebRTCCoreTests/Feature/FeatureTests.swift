@@ -165,6 +165,8 @@ import Testing
         await store.send(.webRTCEvent(.connectionStateChanged(.connected, connection: connection, because: "")))
         await store.send(.webRTCEvent(.iceCandidateGenerated(candidate(1), connection: connection)))
         #expect(store.state.ledger.early.isEmpty)
+        // Nor the answer to its last offer, which comes by another way.
+        await store.send(.remoteOfferHandled("Ann", answer))
     }
 
     // MARK: Disconnecting
