@@ -249,14 +249,13 @@ struct AccountRoutesTests {
         }
         #expect(try await ask(from: "192.0.2.1:9") == 202)
         let secret = try #require(await fixture.mails.next().link?.split(separator: "/").last)
-        for _ in 0..<4 {
+        for _ in 0..<5 {
             #expect(try await ask(from: "192.0.2.2:9") == 202)
             _ = await fixture.mails.next()
         }
+        #expect(try await ask(from: "192.0.2.2:9") == 429)
         let reset = ResetPasswordRequest(token: String(secret), password: "battery staple")
         #expect(try await fixture.ask("POST", "/auth/reset_password", reset).status == 204)
-        #expect(try await ask(from: "192.0.2.2:9") == 202)
-        #expect(try await ask(from: "192.0.2.2:9") == 429)
         #expect(try await ask(from: "192.0.2.1:9") == 202)
     }
 

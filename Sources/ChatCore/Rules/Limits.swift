@@ -23,8 +23,9 @@ package struct Limits: Sendable, Equatable {
     /// On how many devices one person is logged in; who comes beyond that ends the session that was not used for
     /// longest.
     package var sessionsOfUser = 100
-    /// Links by which somebody chooses a new password, until one is used; the oldest makes room for the next.
-    package var resetLinks = 5
+    /// Links by which somebody chooses a new password, until one is used; the oldest makes room for the next. More than
+    /// one address can ask for while a link is good.
+    package var resetLinks = 20
     package var pinsOfChannel = 100
     package var devicesOfUser = 20
     package var deviceNameLength = 80

@@ -53,31 +53,40 @@ extension ChatTransaction {
         changes.relieved.insert(user)
     }
 
-    /// Of so many who begin to follow at once their devices are told. Where there are more, the message itself says
-    /// that it calls everybody.
-    private static let mostTold = 1_000
+    /// Where more people are in a channel, to call everybody makes nobody follow who is not named: each further answer
+    /// writes a row of everybody who follows.
+    private static let mostCalled: Int64 = 1_000
 
     /// Whom an answer names or calls follows the thread from now on, and finds it unread from that answer on; in a
     /// direct or group message everybody does. Who has turned away stays away. One statement, however many there are.
     ///
     /// - Parameters:
     ///   - lastReply: the number of the thread's newest answer.
-    ///   - isForAll: everybody in the channel, and not only who is in `mentions`.
+    ///   - isForAll: everybody in the channel, unless there are more than `mostCalled`, and not only who is in
+    ///     `mentions`.
     func noteCalled(
         by id: MessageID, as sequence: Int64, to thread: MessageID, lastReply: Int64, in workspace: WorkspaceID,
         _ channel: ChannelID, isForAll: Bool
     ) throws {
+        var isForAll = isForAll
+        if isForAll {
+            var row = try session.row(
+                "SELECT COUNT(*) FROM (SELECT 1 FROM channel_members WHERE channel_id = $1 LIMIT $2) AS some",
+                .id(channel), .integer(Self.mostCalled + 1))
+            isForAll = try row?.integer() ?? 0 <= Self.mostCalled
+        }
         let (table, column) = isForAll ? ("channel_members", "channel_id") : ("mentions", "message_id")
         let users = try session.rows(
             """
             INSERT INTO thread_followers (thread_id, user_id, workspace_id, channel_id, is_following, last_read,
                 last_reply)
-            SELECT $1, p.user_id, $2, $3, 1, $4, $5 FROM \(table) p WHERE p.\(column) = $6
+            SELECT $1, p.user_id, $2, $3, 1, $4, $5
+            FROM \(table) p JOIN members w ON w.workspace_id = $2 AND w.user_id = p.user_id
+            WHERE p.\(column) = $6
             ON CONFLICT (thread_id, user_id) DO NOTHING
             RETURNING user_id
             """, .id(thread), .id(workspace), .id(channel), .integer(sequence - 1), .integer(lastReply),
             isForAll ? .id(channel) : .id(id))
-        guard users.count <= Self.mostTold else { return }
         for var row in users {
             changes.threadMarks[try row.id()] = ThreadMark(
                 threadID: thread, channelID: channel, lastRead: sequence - 1, isFollowing: true)

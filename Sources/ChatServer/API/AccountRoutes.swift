@@ -62,7 +62,8 @@ extension ChatAPI {
         // As an address is taken when it is registered: keyboards of phones put a space behind it.
         let name = Texts.trimmed(body.login).lowercased()
         // By the name that was typed: counted together, address and username would tell whether they are one person's.
-        let counted = String(name.prefix(256))
+        // Who has no name that anybody could have is counted with all of those: what is counted by is kept.
+        let counted = name.utf8.count <= 256 ? name : "\0"
         // The site's first: what is refused there takes nothing from others.
         try await limits.take(.passwords(counted, site: request.http.site), at: service.now())
         try await limits.take(.passwordsFromAll(counted), at: service.now())

@@ -264,4 +264,22 @@ import Testing
         #expect(try await Self.unread(of: adam, company, in: world) == 0)
         #expect(try await Self.threads(of: olga, company, in: world).map(\.unread) == [2])
     }
+
+    @Test(arguments: TestDatabase.allCases)
+    func `who is no longer in the workspace is told of no thread of a group`(database: TestDatabase) async throws {
+        let world = try await ChatWorld(database)
+        let company = try await world.company()
+        let (olga, adam, mia) = (company.olga, company.adam, company.mia)
+        let group = try await world.run {
+            try $0.openDirect(with: [adam, mia], in: company.workspace, by: olga).listing.channel.id
+        }
+        let parent = try await world.say("one", in: group, by: olga)
+        try await world.run { try $0.removeMember(mia, from: company.workspace, by: olga) }
+        let told = try await world.run {
+            let answer = ChatTransaction.NewMessage(content: "two", threadID: parent.id)
+            _ = try $0.send(answer, to: group, by: olga)
+            return Set($0.changes.threadMarks.keys)
+        }
+        #expect(told == [olga, adam])
+    }
 }
