@@ -71,7 +71,7 @@ extension ChatTransaction {
         var isForAll = isForAll
         if isForAll {
             var row = try session.row(
-                "SELECT COUNT(*) FROM (SELECT 1 FROM channel_members WHERE channel_id = $1 LIMIT $2) AS some",
+                "SELECT COUNT(*) FROM (SELECT 1 FROM channel_members WHERE channel_id = $1 LIMIT $2) AS people",
                 .id(channel), .integer(Self.mostCalled + 1))
             isForAll = try row?.integer() ?? 0 <= Self.mostCalled
         }
