@@ -204,7 +204,10 @@ import Testing
         let events = answerer.events
         try await answerer.setRemoteDescription(first)
         let lost = try #require(await answerer.transceivers.first)
-        try await answerer.setRemoteDescription(first)
+        // Of somebody else's picture: the same offer again would keep it.
+        let other = PeerConnection(configuration: try ConnectedPair.configuration())
+        _ = try await other.addTransceiver(.video)
+        try await answerer.setRemoteDescription(try await other.createOffer())
         #expect(await answerer.transceivers != [lost])
         // Nothing will ever come out of it: its stream has ended, and the application has been told.
         for await _ in lost.receiver.frames {}
@@ -218,8 +221,7 @@ import Testing
             if told.count == 3 { break }
         }
         #expect(told == ["lost", "lost ended", "new"])
-        await answerer.close()
-        await offerer.close()
+        for connection in [answerer, offerer, other] { await connection.close() }
     }
 }
 

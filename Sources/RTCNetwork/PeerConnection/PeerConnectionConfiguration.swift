@@ -24,8 +24,6 @@ public struct PeerConnectionConfiguration: Sendable {
         /// Throws `PeerConnectionError.iceServer` for the first URL that a connection would refuse: for those who would
         /// rather know it before the call.
         public func check() throws(PeerConnectionError) {
-            // W3C WebRTC §4.4.1.6.
-            guard !urls.isEmpty else { throw .iceServer("") }
             for url in urls {
                 guard TURNServerURL.isMeant(by: url) else {
                     _ = try STUNServerURL(url)
