@@ -24,14 +24,9 @@ struct JoinLine {
             self.init(
                 "track_unpublished", "\(who.identity) no longer publishes \(track.words).", Self.fields(track, who))
         case .trackSubscribed(let track):
-            self.init(
-                "track_subscribed", "Receiving \(track.publication.words) of \(track.participant.identity).",
-                Self.fields(track.publication, track.participant))
+            self.init("track_subscribed", "Receiving \(track.words).", Self.fields(track))
         case .trackUnsubscribed(let track):
-            self.init(
-                "track_unsubscribed",
-                "No longer receiving \(track.publication.words) of \(track.participant.identity).",
-                Self.fields(track.publication, track.participant))
+            self.init("track_unsubscribed", "No longer receiving \(track.words).", Self.fields(track))
         case .trackSubscriptionFailed(let sid, let failure):
             self.init(
                 "track_subscription_failed", "The server does not give us the track \(sid): \(failure.rawValue).",
@@ -59,13 +54,7 @@ struct JoinLine {
             self.init(
                 "local_track_muted", "The server has \(isMuted ? "muted" : "unmuted") the track \(sid) of ours.",
                 ["track": .text(sid.rawValue), "muted": .flag(isMuted)])
-        case .dataReceived(let data):
-            let text = String(decoding: data.payload, as: UTF8.self)
-            self.init(
-                "data_received", "\(data.sender?.rawValue ?? "The server"): \(text)",
-                ["text": .text(text), "reliable": .flag(data.isReliable)])
-            if let sender = data.sender { fields["participant"] = .text(sender.rawValue) }
-            if let topic = data.topic { fields["topic"] = .text(topic) }
+        case .dataReceived(let data): self = Self.received(data)
         case .dataTrackPublished(let track):
             self.init(
                 "data_track_published", "\(track.publisher) publishes the data track \(track.name).", Self.fields(track)
@@ -74,11 +63,7 @@ struct JoinLine {
             self.init(
                 "data_track_unpublished", "\(track.publisher) no longer publishes the data track \(track.name).",
                 Self.fields(track))
-        case .activeSpeakersChanged(let speakers):
-            let names = speakers.map(\.identity.rawValue)
-            self.init(
-                "active_speakers", names.isEmpty ? "Nobody speaks." : "Speaking: \(names.joined(separator: ", ")).",
-                ["participants": .list(names.map { .text($0) })])
+        case .activeSpeakersChanged(let speakers): self = Self.speaking(speakers.map(\.identity.rawValue))
         case .connectionQualityChanged(let who, let quality):
             self.init(
                 "connection_quality", "The connection of \(who) is \(quality.rawValue).",
@@ -98,12 +83,7 @@ struct JoinLine {
                 "participant_attributes", "Attributes of \(who) have changed.",
                 ["participant": .text(who.rawValue), "attributes": .object(attributes.mapValues { .text($0) })])
         case .permissionsChanged(let permissions):
-            self.init(
-                "permissions", "What we may do has changed.",
-                [
-                    "can_publish": .flag(permissions.canPublish), "can_subscribe": .flag(permissions.canSubscribe),
-                    "can_publish_data": .flag(permissions.canPublishData),
-                ])
+            self.init("permissions", "What we may do has changed.", Self.fields(permissions))
         case .tokenRefreshed: self.init("token_refreshed", "The server has given us a newer token.")
         }
     }
@@ -112,6 +92,22 @@ struct JoinLine {
         self.event = event
         self.sentence = sentence
         self.fields = fields
+    }
+
+    private static func received(_ data: DataReceived) -> JoinLine {
+        let text = String(decoding: data.payload, as: UTF8.self)
+        var line = JoinLine(
+            "data_received", "\(data.sender?.rawValue ?? "The server"): \(text)",
+            ["text": .text(text), "reliable": .flag(data.isReliable)])
+        if let sender = data.sender { line.fields["participant"] = .text(sender.rawValue) }
+        if let topic = data.topic { line.fields["topic"] = .text(topic) }
+        return line
+    }
+
+    private static func speaking(_ names: [String]) -> JoinLine {
+        JoinLine(
+            "active_speakers", names.isEmpty ? "Nobody speaks." : "Speaking: \(names.joined(separator: ", ")).",
+            ["participants": .list(names.map { .text($0) })])
     }
 
     private static func fields(_ who: RemoteParticipant) -> [String: JSONField] {
@@ -128,6 +124,17 @@ struct JoinLine {
         ]
     }
 
+    private static func fields(_ permissions: ParticipantPermissions) -> [String: JSONField] {
+        [
+            "can_publish": .flag(permissions.canPublish), "can_subscribe": .flag(permissions.canSubscribe),
+            "can_publish_data": .flag(permissions.canPublishData),
+        ]
+    }
+
+    private static func fields(_ track: RemoteTrack) -> [String: JSONField] {
+        fields(track.publication, track.participant)
+    }
+
     private static func fields(_ track: RemoteTrackPublication, _ who: RemoteParticipant) -> [String: JSONField] {
         [
             "participant": .text(who.identity.rawValue), "track": .text(track.sid.rawValue),
@@ -135,6 +142,11 @@ struct JoinLine {
             "codec": .text(track.mimeType), "encrypted": .flag(track.isEncrypted),
         ]
     }
+}
+
+extension RemoteTrack {
+    /// `camera of ann`.
+    fileprivate var words: String { "\(publication.words) of \(participant.identity)" }
 }
 
 extension RemoteTrackPublication {

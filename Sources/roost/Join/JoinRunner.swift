@@ -58,26 +58,8 @@ final class JoinRunner {
     /// Returns when the room has been left as it should be; throws a sentence otherwise.
     func run(wait: Duration, duration: Duration?, takesCommands: Bool) async throws {
         let (steps, queue) = AsyncStream.makeStream(of: Step.self)
-        let interrupts = Interrupts.stream()
-        start { for await signal in interrupts { queue.yield(.interrupted(signal: signal)) } }
-        output.onReaderGone = { queue.yield(.readerGone) }
-        let events = room.events
-        start {
-            for await event in events { queue.yield(.event(event)) }
-            queue.yield(.left)
-        }
-        start { [room, url, token] in
-            do throws(RoomError) {
-                try await room.connect(url: url, token: token)
-                queue.yield(.joined)
-            } catch {
-                queue.yield(.refused(error))
-            }
-        }
-        start {
-            guard (try? await Task.sleep(for: wait)) != nil else { return }
-            queue.yield(.waitedEnough)
-        }
+        listen(queue)
+        connect(wait: wait, queue)
         var failure: CommandError?
         // The events may end before we hear that we were let in: another task tells that.
         var isOver = false
@@ -86,23 +68,13 @@ final class JoinRunner {
             case .joined:
                 hasJoined = true
                 if isOver {
-                    if let end, end != .clientInitiated { failure = CommandError(end.sentence) }
+                    failure = failureOfEnd
                     break loop
                 }
                 await joined()
                 start { [self] in await beginWork() }
-                if takesCommands {
-                    let lines = Self.commandLines()
-                    start { [self] in
-                        for await line in lines where await !obey(line) { queue.yield(.stayedEnough) }
-                    }
-                }
-                if let duration {
-                    start {
-                        guard (try? await Task.sleep(for: duration)) != nil else { return }
-                        queue.yield(.stayedEnough)
-                    }
-                }
+                if takesCommands { takeCommands(queue) }
+                if let duration { put(.stayedEnough, after: duration, in: queue) }
             case .refused(let error):
                 failure = CommandError(error.description)
                 break loop
@@ -125,10 +97,63 @@ final class JoinRunner {
                 // Why is told by the one who asked to join.
                 isOver = true
             case .left:
-                if let end, end != .clientInitiated { failure = CommandError(end.sentence) }
+                failure = failureOfEnd
                 break loop
             }
         }
+        await leave()
+        if let failure { throw failure }
+        if end == nil { output.say("left", "We have left the room.", [:]) }
+    }
+
+    /// Has all that comes from outside told as steps: signals, a reader that is gone, the room's events.
+    private func listen(_ queue: AsyncStream<Step>.Continuation) {
+        let interrupts = Interrupts.stream()
+        start { for await signal in interrupts { queue.yield(.interrupted(signal: signal)) } }
+        output.onReaderGone = { queue.yield(.readerGone) }
+        let events = room.events
+        start {
+            for await event in events { queue.yield(.event(event)) }
+            queue.yield(.left)
+        }
+    }
+
+    /// Asks to be let in, and waits for that no longer than `wait`.
+    private func connect(wait: Duration, _ queue: AsyncStream<Step>.Continuation) {
+        start { [room, url, token] in
+            do throws(RoomError) {
+                try await room.connect(url: url, token: token)
+                queue.yield(.joined)
+            } catch {
+                queue.yield(.refused(error))
+            }
+        }
+        put(.waitedEnough, after: wait, in: queue)
+    }
+
+    private func put(_ step: Step, after duration: Duration, in queue: AsyncStream<Step>.Continuation) {
+        start {
+            guard (try? await Task.sleep(for: duration)) != nil else { return }
+            queue.yield(step)
+        }
+    }
+
+    /// Does what is said on standard input, until that is to leave.
+    private func takeCommands(_ queue: AsyncStream<Step>.Continuation) {
+        let lines = Self.commandLines()
+        start { [self] in
+            for await line in lines where await !obey(line) { queue.yield(.stayedEnough) }
+        }
+    }
+
+    /// What is wrong with how the room has ended; nil where we asked for it, or where no end was told.
+    private var failureOfEnd: CommandError? {
+        guard let end, end != .clientInitiated else { return nil }
+        return CommandError(end.sentence)
+    }
+
+    /// Says goodbye, and ends all that goes on beside.
+    private func leave() async {
         // Files are whole even if the goodbye takes its time.
         _ = await recorder?.finish()
         await room.disconnect()
@@ -136,8 +161,6 @@ final class JoinRunner {
         for reader in dataReaders.values { reader.cancel() }
         for (_, call) in calls { call.resume(throwing: CancellationError()) }
         calls = [:]
-        if let failure { throw failure }
-        if end == nil { output.say("left", "We have left the room.", [:]) }
     }
 
     func start(_ work: @escaping @MainActor () async -> Void) { tasks.append(Task { await work() }) }

@@ -12,6 +12,46 @@ internal import RTCWire
 internal import SocketIO
 internal import TURNServer
 
+/// What `roost serve` has running, which ends in an order.
+private struct Parts {
+    let server: SocketIOServer
+    let chat: ServedChat?
+    let livekit: LiveKitService?
+    let relay: CallRelay?
+
+    /// For what is still to be written, pushed, mailed and told others when nobody is connected any more.
+    private static let lastPatience = Duration.seconds(10)
+
+    /// Ends all of it before anybody was served.
+    func abandon() async {
+        _ = await isDone(within: Self.lastPatience) { [chat] in await chat?.stop() }
+        await livekit?.stop()
+        await server.shutdown()
+        await relay?.service.stop()
+    }
+
+    /// Says goodbye to who is connected, and takes nobody any more.
+    func goDown() async {
+        await chat?.goDown()
+        await livekit?.stop()
+        await server.shutdown()
+    }
+
+    /// Writes and tells what is still to be, once nobody is connected. The relay is left to its owner.
+    ///
+    /// - Parameter hearing: takes into the chat what has happened in rooms; it ends when it has all of that.
+    /// - Returns: whether that is done; false where it would have taken too long.
+    func finish(hearing: Task<Void, Never>) async -> Bool {
+        await isDone(within: Self.lastPatience) { [chat, livekit] in
+            async let rooms: Void? = livekit?.finish()
+            // Calls end with their rooms.
+            await hearing.value
+            await chat?.stop()
+            await rooms
+        }
+    }
+}
+
 /// `roost serve`: signaling, the page, health and metrics, and the echo peer.
 struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -153,31 +193,74 @@ struct Serve: AsyncParsableCommand {
     private func serve() async throws {
         raiseFileLimit()
         operation.beginLog()
-        let (renewals, renew) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        var hangUp: (@Sendable () -> Void)?
-        if tlsCertificate != nil { hangUp = { renew.yield() } }
-        let interrupts = Interrupts.stream(hangUp: hangUp)
+        let (interrupts, renewals) = signals()
         let page = try pageFolder()
         let media = echo && CallFiles.hasTestMedia ? try CallFiles.load(video: nil, audio: nil, codec: nil) : nil
         let iceServers = try await turn.start(host: host, certificate: tlsCertificate, key: tlsKey)
-        let relay = iceServers.relay
         var logger = Logger(label: "roost")
         logger.logLevel = Logger.Level(rawValue: logLevel.rawValue) ?? .notice
         // For the chat's calls, in the order in which it happens; nobody would take it out without a chat.
         let (happenings, happening) = AsyncStream.makeStream(of: LiveKitWebhookEvent.self)
+        let sfu = try await startRooms(iceServers, telling: happening, logger: logger)
+        let served = try await openChat(over: sfu, relay: iceServers.relay, logger: logger)
+        let hearing = Task { [server = served?.server] in for await event in happenings { await server?.take(event) } }
+        let readiness = Readiness(chat: served?.server)
+        let server = makeServer(
+            page: page, iceServers: iceServers, livekit: sfu, chat: served?.server, readiness: readiness, logger: logger
+        )
+        let parts = Parts(server: server, chat: served, livekit: sfu, relay: iceServers.relay)
+        let rooms = CallRoomServer(server: server)
+        let (ports, sample) = try await listen(parts)
+        var echoPeer: EchoPeer?
+        if let media { echoPeer = try await makeEchoPeer(rooms, media) }
+        await echoPeer?.start()
+        announce(
+            page: ports.page, signaling: ports.signaling, hasPage: page != nil, hasEchoPeer: echoPeer != nil,
+            iceServers: iceServers, livekit: sfu, hasChat: served != nil, sample: sample)
+        let watch = server.certificate.map { CertificateWatch($0, relay: iceServers.relay?.service, logger: logger) }
+        let watching = watch.map { watch in Task { await watch.run(whenAsked: renewals) } }
+        for await _ in interrupts { break }
+        readiness.goesDown()
+        await letPeopleLeave(sfu)
+        watching?.cancel()
+        await echoPeer?.stop()
+        await parts.goDown()
+        happening.finish()
+        if !(await parts.finish(hearing: hearing)) {
+            logger.warning("the server ends before all is written and told that should have been")
+        }
+        await iceServers.relay?.service.stop()
+        withExtendedLifetime(interrupts) {}
+    }
+
+    /// What asks this process to end, and where it has a certificate, when it is asked (SIGHUP) to read that anew.
+    private func signals() -> (interrupts: AsyncStream<Int32>, renewals: AsyncStream<Void>) {
+        let (renewals, renew) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        var hangUp: (@Sendable () -> Void)?
+        if tlsCertificate != nil { hangUp = { renew.yield() } }
+        return (Interrupts.stream(hangUp: hangUp), renewals)
+    }
+
+    /// The rooms of LiveKit's protocol, where they are wanted; the relay ends where they cannot be had.
+    private func startRooms(
+        _ iceServers: ICEServers, telling happening: AsyncStream<LiveKitWebhookEvent>.Continuation, logger: Logger
+    ) async throws -> LiveKitService? {
         var heard: (@Sendable (LiveKitWebhookEvent) -> Void)?
         if chat.data != nil { heard = { event in happening.yield(event) } }
-        let sfu: LiveKitService?
         do {
-            sfu = try await livekit.start(
-                host: host, iceServers: iceServers, heard: heard, logger: logger)
+            return try await livekit.start(host: host, iceServers: iceServers, heard: heard, logger: logger)
         } catch {
-            await relay?.service.stop()
+            await iceServers.relay?.service.stop()
             throw error
         }
-        let served: ServedChat?
+    }
+
+    /// The chat, where it is wanted; what was started before it ends where it cannot be had.
+    private func openChat(
+        over sfu: LiveKitService?, relay: CallRelay?, logger: Logger
+    ) async throws -> ServedChat? {
         do {
-            served = try await ServedChat.open(
+            return try await ServedChat.open(
                 chat, mail, push: try push.configuration(), files: files, nodes: nodes,
                 origins: allowOrigin, isSecure: tlsCertificate != nil, rooms: sfu.map(CallsInRooms.init),
                 logger: logger)
@@ -186,65 +269,38 @@ struct Serve: AsyncParsableCommand {
             await relay?.service.stop()
             throw error
         }
-        let hearing = Task { [server = served?.server] in for await event in happenings { await server?.take(event) } }
-        let readiness = Readiness(chat: served?.server)
-        let server = makeServer(
-            page: page, iceServers: iceServers, livekit: sfu, chat: served?.server, readiness: readiness, logger: logger
-        )
-        let rooms = CallRoomServer(server: server)
-        let pagePort: Int
-        let signaling: Int
-        let sample: SampleWorkspace?
+    }
+
+    /// Takes the ports, and begins the chat once it has them all; whatever runs ends where one cannot be had.
+    private func listen(
+        _ parts: Parts
+    ) async throws -> (ports: (page: Int, signaling: Int), sample: SampleWorkspace?) {
         do {
-            pagePort = try await bind(server, port, "--port")
-            served?.listens(on: url("http", pagePort))
+            let page = try await bind(parts.server, port, "--port")
+            parts.chat?.listens(on: url("http", page))
             let isSame = signalingPort == port && port != 0
-            signaling = isSame ? pagePort : try await bind(server, signalingPort, "--signaling-port")
-            if let livekit = sfu, livekit.servesOthers {
+            let signaling = isSame ? page : try await bind(parts.server, signalingPort, "--signaling-port")
+            if let sfu = parts.livekit, sfu.servesOthers {
                 // A port that there is already goes on showing the page.
-                let wanted = self.livekit.livekitPort
+                let wanted = livekit.livekitPort
                 if wanted == 0 || wanted != port && wanted != signalingPort {
-                    livekit.port = try await bind(server, self.livekit.livekitPort, "--livekit-port")
+                    sfu.port = try await bind(parts.server, wanted, "--livekit-port")
                 }
             }
             // Not before: whoever finds a port taken has ended nobody's calls, and made nothing.
-            sample = try await served?.begin(makesSample: chat.sample)
+            let sample = try await parts.chat?.begin(makesSample: chat.sample)
+            return ((page, signaling), sample)
         } catch {
-            _ = await isDone(within: Self.lastPatience) { [served] in await served?.stop() }
-            await sfu?.stop()
-            await server.shutdown()
-            await relay?.service.stop()
+            await parts.abandon()
             throw CommandError("\(error)")
         }
-        var echoPeer: EchoPeer?
-        if let media { echoPeer = try await makeEchoPeer(rooms, media) }
-        await echoPeer?.start()
-        announce(
-            page: pagePort, signaling: signaling, hasPage: page != nil, hasEchoPeer: echoPeer != nil,
-            iceServers: iceServers, livekit: sfu, hasChat: served != nil, sample: sample)
-        let watch = server.certificate.map { CertificateWatch($0, relay: relay?.service, logger: logger) }
-        let watching = watch.map { watch in Task { await watch.run(whenAsked: renewals) } }
-        for await _ in interrupts { break }
-        readiness.goesDown()
+    }
+
+    /// Says that it goes down, and gives those who are here the time that the options leave them.
+    private func letPeopleLeave(_ rooms: LiveKitService?) async {
         if !json { Console.say("Going down.") }
         if operation.shutdownDelay.duration > .zero { try? await Task.sleep(for: operation.shutdownDelay.duration) }
-        if let sfu { await drain(sfu) }
-        watching?.cancel()
-        await echoPeer?.stop()
-        await served?.goDown()
-        await sfu?.stop()
-        await server.shutdown()
-        happening.finish()
-        let isDone = await isDone(within: Self.lastPatience) { [served, sfu] in
-            async let rooms: Void? = sfu?.finish()
-            // Calls end with their rooms.
-            await hearing.value
-            await served?.stop()
-            await rooms
-        }
-        if !isDone { logger.warning("the server ends before all is written and told that should have been") }
-        await relay?.service.stop()
-        withExtendedLifetime(interrupts) {}
+        if let rooms { await drain(rooms) }
     }
 
     private func bind(_ server: SocketIOServer, _ port: Int, _ option: String) async throws -> Int {
@@ -258,9 +314,6 @@ struct Serve: AsyncParsableCommand {
             }
         }
     }
-
-    /// For what is still to be written, pushed, mailed and told others when nobody is connected any more.
-    private static let lastPatience = Duration.seconds(10)
 
     /// Waits for those who are in rooms, once nobody is sent here any more.
     private func drain(_ rooms: LiveKitService) async {
