@@ -34,7 +34,7 @@ struct CallRoom: Sendable {
             client != nil && client == newcomer.client && user == newcomer.user
         }
 
-        func receive(_ event: CallRoomEvent, over namespace: SocketIONamespace) {
+        func receive(_ event: CallRoomEvent) {
             switch connection {
             case .socket(let socket):
                 guard let (name, payload) = event.wire else { return }

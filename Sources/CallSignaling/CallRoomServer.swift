@@ -121,17 +121,17 @@ public final class CallRoomServer: Sendable {
         }
         guard let entered else { throw .roomFull(limit: limit) }
         let (present, lost) = (entered.present, entered.lost)
-        for other in present { member.receive(.userJoined(other.user), over: namespace) }
+        for other in present { member.receive(.userJoined(other.user)) }
         if case .socket = member.connection {
             // Ours: says that these are all, so that a newcomer to an empty room knows that it is empty.
-            member.receive(.users(present.map(\.user)), over: namespace)
+            member.receive(.users(present.map(\.user)))
         }
         guard let lost else {
             Self.tell(present, .userJoined(user), over: namespace)
             // A local participant that came back stands where it stood, not last: who calls the last who came goes by
             // it.
             if member.local != nil {
-                for other in present { other.receive(.users(entered.others(than: other)), over: namespace) }
+                for other in present { other.receive(.users(entered.others(than: other))) }
             }
             return
         }
@@ -154,7 +154,7 @@ public final class CallRoomServer: Sendable {
         if rest.contains(where: { $0.user.username == user.username }) {
             // Somebody who came back before the server noticed the loss of the first connection is still there. Who
             // counts connections is told how many are left.
-            for other in rest { other.receive(.users(rest.filter { $0 !== other }.map(\.user)), over: namespace) }
+            for other in rest { other.receive(.users(rest.filter { $0 !== other }.map(\.user))) }
         } else {
             Self.tell(rest, .userLeft(username: user.username), over: namespace)
         }

@@ -27,7 +27,7 @@ import Testing
             _ = dialogue.said()
             let said = dialogue.server(Dialogue.join([Dialogue.info(other)]))
             #expect(said == ["! media", "* connected \(other)"])
-            dialogue.machine.leave(at: dialogue.now)
+            dialogue.machine.leave()
             _ = dialogue.said()
             #expect(dialogue.machine.roster.remote.values.map(\.identity) == [other], "to be looked at afterwards")
         }
@@ -144,7 +144,7 @@ import Testing
 
     @Test func `whoever leaves says so, and nothing follows`() {
         let dialogue = Dialogue.connected([Dialogue.info("ann")])
-        dialogue.machine.leave(at: dialogue.now)
+        dialogue.machine.leave()
         #expect(dialogue.said() == ["> leave clientInitiated", "! close", "! no media", "* over client_initiated"])
         #expect(dialogue.server(Dialogue.update(Dialogue.info("bob"))).isEmpty)
         #expect(dialogue.pass(.seconds(Int64(60))).isEmpty)

@@ -94,7 +94,7 @@ import Testing
         let dialogue = Dialogue.connected()
         _ = dialogue.server(.leave(.with { $0.action = .reconnect }))
         try dialogue.machine.sendData(Array("a".utf8), isReliable: true, to: [], topic: nil, at: dialogue.now)
-        dialogue.machine.leave(at: dialogue.now)
+        dialogue.machine.leave()
         _ = dialogue.said()
         dialogue.machine.connect(token: "another", request: dialogue.request(), at: dialogue.now)
         _ = dialogue.said()
@@ -278,7 +278,7 @@ import Testing
         let dialogue = Dialogue.connected([Dialogue.info("ann")])
         dialogue.machine.performRPC(
             "shout", payload: "", of: "ann", timeout: nil, request: dialogue.request(), at: dialogue.now)
-        dialogue.machine.leave(at: dialogue.now)
+        dialogue.machine.leave()
         #expect(dialogue.said().contains("= 2 failed: Recipient disconnected (1503)"))
     }
 }

@@ -117,7 +117,7 @@ private struct Session {
             pass(.seconds(Int64(1)))
         }
         if !undecided.isEmpty { faults.append("not decided for two minutes: \(undecided.sorted())") }
-        machine.leave(at: now)
+        machine.leave()
         drain()
         if !undecided.isEmpty { faults.append("never decided: \(undecided.sorted())") }
         if !openStreams.isEmpty { faults.append("never ended: \(openStreams.count) streams") }

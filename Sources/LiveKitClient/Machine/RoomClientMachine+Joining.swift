@@ -26,7 +26,7 @@ extension RoomClientMachine {
     }
 
     /// Leaves the room.
-    mutating func leave(at now: Instant) {
+    mutating func leave() {
         sayNow(
             .leave(
                 .with {

@@ -174,7 +174,7 @@ public actor Room {
     /// Leaves the room; returns when the server was told and the connections are closed. A `connect` that is under way
     /// fails with `disconnected(.clientInitiated)`. Calling it again does nothing.
     public func disconnect() async {
-        machine.leave(at: NetworkLoop.now)
+        machine.leave()
         await apply()
         // Another task may be at it, and ours is in its queue.
         if isApplying { await withCheckedContinuation { applied.append($0) } }

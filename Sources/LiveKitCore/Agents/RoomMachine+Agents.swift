@@ -69,7 +69,7 @@ extension RoomMachine {
 
     /// A worker of a kind has come: rooms that have asked for such agents by name get them, and those that had lost
     /// theirs.
-    package func agentsCame(_ kind: AgentKind, at now: Instant) {
+    package func agentsCame(_ kind: AgentKind) {
         guard phase == .open else { return }
         for place in dispatches.indices where dispatches[place].kind(of: .room).name == kind.name {
             for (target, participant) in targets(of: kind.type) where dispatches[place].kind(of: target) == kind {

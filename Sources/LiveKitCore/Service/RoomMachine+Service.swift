@@ -127,7 +127,7 @@ extension RoomMachine {
         }
     }
 
-    package func updateMetadata(_ metadata: String, at now: Instant) throws(RoomServiceError) -> LiveKitRoom {
+    package func updateMetadata(_ metadata: String) throws(RoomServiceError) -> LiveKitRoom {
         let limit = configuration.limits.metadataBytes
         guard metadata.utf8.count <= limit else { throw .metadataTooLong(limit: limit) }
         configuration.metadata = metadata

@@ -9,7 +9,7 @@ extension MediaWorker {
 
     func agentsCame(_ kind: AgentKind) {
         for room in hostedRooms where room.machine.hasDispatch(of: kind) {
-            withRoom(room) { machine, now in machine.agentsCame(kind, at: now) }
+            withRoom(room) { machine, _ in machine.agentsCame(kind) }
         }
     }
 }

@@ -80,8 +80,8 @@ extension LiveKitServer {
         case "UpdateRoomMetadata":
             let request: LiveKitUpdateRoomMetadataRequest = try call.administration(\.room)
             return try call.response(
-                try await atExistingRoom(request.room) { machine, now throws(RoomServiceError) in
-                    try machine.updateMetadata(request.metadata, at: now)
+                try await atExistingRoom(request.room) { machine, _ throws(RoomServiceError) in
+                    try machine.updateMetadata(request.metadata)
                 })
         case "ListParticipants":
             return try call.response(try await listParticipants(call.administration(\.room)))

@@ -74,7 +74,7 @@ struct BandwidthEstimator {
     /// - Parameter results: in the order of sending.
     /// - Returns: what a probe has shown; nil when none has come out.
     mutating func receive(_ results: [TransportFeedbackTracker.PacketResult], at now: Instant) -> Bitrate? {
-        if silence.heard(at: now) {
+        if silence.heard() {
             // What was lost in the meantime says nothing about congestion.
             comeBack(at: now)
             return nil

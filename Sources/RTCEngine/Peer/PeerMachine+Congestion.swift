@@ -66,7 +66,7 @@ extension PeerMachine {
     mutating func receiveCongestion(_ packet: RTCPPacket, at now: Instant) {
         switch packet {
         case .transportFeedback(let feedback):
-            feedbackTracker.receive(feedback, at: now)
+            feedbackTracker.receive(feedback)
             congestion.receive(feedbackTracker.lastResults, at: now)
         case .receiverEstimatedBitrate(let estimate):
             // draft-alvestrand-rmcat-remb-03 §2.2 lists the streams that share it; ours all take the one path.

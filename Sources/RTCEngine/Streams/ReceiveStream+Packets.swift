@@ -50,7 +50,7 @@ extension ReceiveStream {
     /// Counts a packet, asks for those that are missing, and leaves it in `passing` unless it has come before.
     mutating func pass(_ header: RTPHeader, _ packet: RawSpan, _ codec: ReceiveCodec?, at now: Instant) {
         switch codec {
-        case .retransmission(let original): passRetransmission(header, packet, payloadType: original, at: now)
+        case .retransmission(let original): passRetransmission(header, packet, payloadType: original)
         case .media(let format, let rate): passMedia(header, packet, format: format, clockRate: rate, at: now)
         case .redundancy: passRedundant(header, packet, at: now)
         // Their clock is the sound's.
@@ -90,9 +90,7 @@ extension ReceiveStream {
                 isRetransmission: false, redundancy: redundancy), packet)
     }
 
-    private mutating func passRetransmission(
-        _ header: RTPHeader, _ packet: RawSpan, payloadType: UInt8, at now: Instant
-    ) {
+    private mutating func passRetransmission(_ header: RTPHeader, _ packet: RawSpan, payloadType: UInt8) {
         guard let sequence = unwrap(header, header.payload(of: packet)) else {
             counters.retransmissionsIgnored += 1
             return

@@ -92,7 +92,7 @@ public struct TransportFeedbackTracker: Sendable {
     /// Takes feedback. Packets that were never sent, or so long ago that they are forgotten, are left out; and feedback
     /// about more packets than are remembered, for all that are under way would be lost in it: Pion's before its
     /// interceptor 0.1.20 has some where the numbers begin anew.
-    public mutating func receive(_ feedback: TransportFeedback, at now: Instant) {
+    public mutating func receive(_ feedback: TransportFeedback) {
         feedbackReceived += 1
         lastResults.removeAll(keepingCapacity: true)
         guard !slots.isEmpty, feedback.statusCount <= Self.maximumCapacity else { return }

@@ -24,13 +24,11 @@ extension Room {
         peer.machine.setProbeGoal(allocation.nextStep, at: now)
         peer.touch()
         for (subscription, (demand, target)) in zip(peer.subscriptions, zip(demands, allocation.targets)) {
-            give(target, to: subscription, demand.demand, at: now)
+            give(target, to: subscription, demand.demand)
         }
     }
 
-    private func give(
-        _ target: LayerTarget?, to subscription: Subscription, _ demand: StreamDemand, at now: Instant
-    ) {
+    private func give(_ target: LayerTarget?, to subscription: Subscription, _ demand: StreamDemand) {
         var given = target
         if case .video(let steps) = demand.media, steps.isEmpty {
             // Nothing is measured yet, or nothing is sent: what was, or what is wanted, so that it begins when it

@@ -127,7 +127,7 @@ import Testing
         #expect(rejoined.contains("* 1 breaks off: The connection was lost before its end."))
         _ = dialogue.media(.stateChanged(.subscriber, .connected))
         #expect(dialogue.begins("t") == ["* text 2 on notes from ann"])
-        dialogue.machine.leave(at: dialogue.now)
+        dialogue.machine.leave()
         #expect(dialogue.said().contains("* 2 breaks off: The connection was lost before its end."))
     }
 

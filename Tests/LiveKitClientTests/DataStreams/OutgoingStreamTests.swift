@@ -136,7 +136,7 @@ import Testing
         let dialogue = Self.dialogue(2)
         _ = dialogue.server(.leave(.with { $0.action = .reconnect }))
         let goesOn = try Self.begins(dialogue)
-        dialogue.machine.leave(at: dialogue.now)
+        dialogue.machine.leave()
         dialogue.machine.connect(token: "token", request: dialogue.request(), at: dialogue.now)
         _ = dialogue.server(Dialogue.join([Dialogue.info("ann")]))
         #expect(!goesOn())
@@ -174,7 +174,7 @@ import Testing
         #expect(throws: RoomError.streamInterrupted) {
             try dialogue.machine.send([1], on: &stream, at: dialogue.now)
         }
-        dialogue.machine.leave(at: dialogue.now)
+        dialogue.machine.leave()
         #expect(throws: RoomError.notConnected) {
             try dialogue.machine.endStream(stream, reason: "", attributes: [:], at: dialogue.now)
         }

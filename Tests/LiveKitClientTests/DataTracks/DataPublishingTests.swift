@@ -144,7 +144,7 @@ import Testing
     @Test func `with the room all tracks are over, and those that were asked for`() throws {
         let dialogue = try Self.publishing()
         _ = try Self.publish("lidar", dialogue)
-        dialogue.machine.leave(at: dialogue.now)
+        dialogue.machine.leave()
         let lines = dialogue.said()
         #expect(lines.contains("* 1 is over") && lines.contains("* 2 is over"))
         #expect(lines.contains("= 3 failed: We have left."))

@@ -164,7 +164,7 @@ import Testing
 
     @Test func `with the room all subscriptions end`() {
         let dialogue = Self.subscribed()
-        dialogue.machine.leave(at: dialogue.now)
+        dialogue.machine.leave()
         #expect(dialogue.said().contains("* no more frames of 1"))
     }
 

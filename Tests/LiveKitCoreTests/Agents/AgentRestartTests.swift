@@ -110,7 +110,7 @@ import Testing
         }
         venue.room.agentJobChanged(venue.launched[0].id, .state(untaken), at: venue.now)
         #expect(venue.launched.count == 1)
-        venue.room.agentsCame(AgentKind(name: "robot", type: .jtRoom), at: venue.now)
+        venue.room.agentsCame(AgentKind(name: "robot", type: .jtRoom))
         venue.drain()
         #expect(venue.launched.count == 2)
     }

@@ -73,7 +73,7 @@ import Testing
         #expect(venue.launched.isEmpty)
         func come(_ kind: AgentKind) {
             workers.kinds?.insert(kind)
-            venue.room.agentsCame(kind, at: venue.now)
+            venue.room.agentsCame(kind)
             venue.drain()
         }
         come(AgentKind(name: "", type: .jtRoom))
@@ -107,8 +107,8 @@ import Testing
         venue.run(for: .seconds(Int64(30)))
         #expect(venue.launched.count == 1)
         workers.kinds = [kind]
-        venue.room.agentsCame(kind, at: venue.now)
-        venue.room.agentsCame(kind, at: venue.now)
+        venue.room.agentsCame(kind)
+        venue.room.agentsCame(kind)
         venue.drain()
         #expect(venue.launched.count == 2)
     }
@@ -262,7 +262,7 @@ import Testing
         venue.room.end(.roomEndApiDelete, at: venue.now)
         venue.drain()
         #expect(venue.ended == ["\(job.id) roomEnded"])
-        venue.room.agentsCame(AgentKind(name: "robot", type: .jtRoom), at: venue.now)
+        venue.room.agentsCame(AgentKind(name: "robot", type: .jtRoom))
         #expect(venue.launched.count == 1)
     }
 
@@ -301,7 +301,7 @@ import Testing
         }
         #expect(venue.jobs().count(where: { $0.state.status.isEnded }) == 50)
         let before = venue.launched.count
-        venue.room.agentsCame(AgentKind(name: "robot", type: .jtParticipant), at: venue.now)
+        venue.room.agentsCame(AgentKind(name: "robot", type: .jtParticipant))
         venue.drain()
         #expect(venue.launched.count == before)
     }

@@ -365,11 +365,11 @@ import Testing
     @Test func `the room's metadata change, and everybody is told`() throws {
         let venue = Venue { $0.limits.metadataBytes = 10 }
         let (ann, bob) = try Self.gather(venue)
-        #expect(try venue.room.updateMetadata("new", at: venue.now).metadata == "new")
+        #expect(try venue.room.updateMetadata("new").metadata == "new")
         venue.drain()
         #expect(ann.news() == ["< room_update new"] && bob.news() == ["< room_update new"])
         #expect(throws: RoomServiceError.metadataTooLong(limit: 10)) {
-            try venue.room.updateMetadata("elevenbytes", at: venue.now)
+            try venue.room.updateMetadata("elevenbytes")
         }
     }
 }

@@ -78,8 +78,7 @@ import Testing
             tracker.receive(
                 TransportFeedback(
                     senderSSRC: 1, mediaSSRC: 2, baseSequence: sequence, statusCount: 1, referenceTime: reference,
-                    feedbackCount: UInt8(number), arrivals: [.init(offset: 0, delta: 0)]),
-                at: .zero + .milliseconds(Int64(64 * number)))
+                    feedbackCount: UInt8(number), arrivals: [.init(offset: 0, delta: 0)]))
             arrivals.append(try #require(tracker.lastResults.first?.arrivedAt))
         }
         #expect(zip(arrivals, arrivals.dropFirst()).allSatisfy { $1 - $0 == .milliseconds(64) })
@@ -96,7 +95,7 @@ import Testing
                 TransportFeedback(
                     senderSSRC: 1, mediaSSRC: 2, baseSequence: sequence, statusCount: 1,
                     referenceTime: Int32(truncatingIfNeeded: number * 0x7f_ffff << 8) >> 8, feedbackCount: 0,
-                    arrivals: [.init(offset: 0, delta: .max)]), at: now)
+                    arrivals: [.init(offset: 0, delta: .max)]))
             let arrival = try #require(tracker.lastResults.first?.arrivedAt)
             estimator.add(size: 1_200, arrivedAt: arrival, isLimited: false)
         }
@@ -112,7 +111,7 @@ import Testing
         var results: [TransportFeedbackTracker.PacketResult] = []
         func hear() {
             for feedback in take(&queue) {
-                tracker.receive(feedback, at: now)
+                tracker.receive(feedback)
                 results += tracker.lastResults
             }
         }
@@ -154,7 +153,7 @@ import Testing
         let feedback = TransportFeedback(
             senderSSRC: 1, mediaSSRC: 7, baseSequence: 60_000, statusCount: UInt16(packets), referenceTime: 0,
             feedbackCount: 0, arrivals: (0..<UInt16(packets)).map { .init(offset: $0, delta: 1) })
-        tracker.receive(feedback, at: now)
+        tracker.receive(feedback)
         #expect(tracker.packetsAcknowledged == UInt64(packets))
         #expect(tracker.lastResults.allSatisfy { $0.size == 1_200 && $0.arrivedAt != nil })
     }
@@ -167,13 +166,13 @@ import Testing
                 senderSSRC: 1, mediaSSRC: 7, baseSequence: base, statusCount: count, referenceTime: 0,
                 feedbackCount: 0, arrivals: offsets.map { .init(offset: $0, delta: 4) })
         }
-        tracker.receive(feedback(base: 1, count: 3, 0, 2), at: .zero)
+        tracker.receive(feedback(base: 1, count: 3, 0, 2))
         #expect(tracker.packetsLost == 1)
-        tracker.receive(feedback(base: 2, count: 1, 0), at: .zero)
+        tracker.receive(feedback(base: 2, count: 1, 0))
         #expect(tracker.packetsLost == 0)
         #expect(tracker.packetsAcknowledged == 3)
         // Repeated, and about packets that were never sent.
-        tracker.receive(feedback(base: 1, count: 60_000, 0), at: .zero)
+        tracker.receive(feedback(base: 1, count: 60_000, 0))
         #expect(tracker.packetsAcknowledged == 3)
         #expect(tracker.packetsLost == 0)
     }
@@ -185,7 +184,7 @@ import Testing
         let feedback = TransportFeedback(
             senderSSRC: 1, mediaSSRC: 7, baseSequence: 1, statusCount: 0xffff, referenceTime: 0, feedbackCount: 0,
             arrivals: [(0, 4), (1, 1), (2, 1), (65_534, 1)].map { .init(offset: $0, delta: $1) })
-        tracker.receive(feedback, at: .zero)
+        tracker.receive(feedback)
         #expect(tracker.packetsLost == 0)
         #expect(tracker.lastResults.isEmpty)
     }

@@ -33,11 +33,6 @@ public struct VideoChatState: Hashable, Sendable {
     public var callText: String {
         call.text
     }
-
-    /// Whether "End call" does anything.
-    public var canEndCall: Bool {
-        call.endReason == nil
-    }
 }
 
 /// What the user does on the call's screen.

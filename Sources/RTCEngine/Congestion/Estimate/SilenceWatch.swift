@@ -25,7 +25,7 @@ struct SilenceWatch {
     }
 
     /// - Returns: whether the path was cut before.
-    mutating func heard(at now: Instant) -> Bool {
+    mutating func heard() -> Bool {
         defer { rounds = 0 }
         hasHeard = true
         since = nil
