@@ -17,8 +17,8 @@ import Testing
             let session = await room.localParticipant.sid
             var tracks: Set<String> = []
             func wait(until isPublisher: Bool) async throws {
-                while await server.livekit.workers[0].look(at: "kitchen")?.people.first?.isPublisher != isPublisher {
-                    try await Task.sleep(for: .milliseconds(5))
+                try await until("the server takes the bot \(isPublisher ? "" : "no longer ")for a publisher") {
+                    await server.livekit.workers[0].look(at: "kitchen")?.people.first?.isPublisher == isPublisher
                 }
             }
             for _ in 0..<6 {
@@ -56,7 +56,7 @@ import Testing
                     try await speaker.publish(data: [UInt8](repeating: 1, count: 400), topic: "\(number)")
                 }
             }
-            while listener.broadcast.readerCount == 0 { try await Task.sleep(for: .milliseconds(5)) }
+            try await until("the listener's events are read") { listener.broadcast.readerCount > 0 }
             var heard: [String] = []
             for await event in events {
                 guard case .dataReceived(let message) = event else { continue }
@@ -135,7 +135,7 @@ import Testing
             await #expect(throws: RoomError.streamClosed) { try await writer.write("more") }
             await #expect(throws: RoomError.streamClosed) { try await writer.close() }
             // Of those that are over nothing is left.
-            while await !listener.inboxes.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+            try await until("the inboxes are empty") { await listener.inboxes.isEmpty }
         }
     }
 
@@ -214,7 +214,7 @@ import Testing
             }
             try await hearOne()
             // The stream is gone, and with it the subscription.
-            while await !listener.dataStreams.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+            try await until("the stream of frames is forgotten") { await listener.dataStreams.isEmpty }
             try await hearOne()
             let frames = try await listener.subscribe(to: remote)
             pushing.cancel()
@@ -239,7 +239,7 @@ import Testing
     @Test func `a data track is over with the room that its user forgot`() async throws {
         try await TestServer.run { server in
             let track = try await Self.trackOfForgottenRoom("ws://127.0.0.1:\(server.port)")
-            while track.isPublished { try await Task.sleep(for: .milliseconds(5)) }
+            try await until("the track is over") { !track.isPublished }
             await #expect(throws: RoomError.dataTrackEnded) { try await track.push(DataTrackFrame(payload: [])) }
         }
     }

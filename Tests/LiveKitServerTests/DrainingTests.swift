@@ -62,7 +62,7 @@ import Testing
             let ann = try await Self.join(server, "ann")
             _ = try await Self.first(ann)
             async let left = server.livekit.drain(within: .seconds(100))
-            while !server.livekit.isDraining { try await Task.sleep(for: .milliseconds(5)) }
+            try await until("the server drains") { server.livekit.isDraining }
             #expect(server.livekit.statistics.signals == 1)
             await ann.close()
             #expect(await left == 0)
@@ -99,7 +99,7 @@ import Testing
     @Test func `datagrams that the system does not take are counted`() async throws {
         try await TestServer.run { server in
             await server.livekit.workers[0].sendInVain(3)
-            while server.livekit.statistics.datagramsUnsent < 3 { try await Task.sleep(for: .milliseconds(5)) }
+            try await until("three datagrams are counted") { server.livekit.statistics.datagramsUnsent >= 3 }
             #expect(server.livekit.statistics.datagramsUnsent == 3)
         }
     }

@@ -31,7 +31,7 @@ import Testing
             let again = try await Self.join(server, "ann")
             #expect(await again.isOpen)
             await again.close()
-            while server.livekit.statistics.peers > 1 { try await Task.sleep(for: .milliseconds(5)) }
+            try await until("one peer is left at most") { server.livekit.statistics.peers <= 1 }
             #expect(await (try Self.join(server, "eve")).isOpen)
             for socket in [ann, bob] { await socket.close() }
         }

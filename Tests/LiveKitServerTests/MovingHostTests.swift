@@ -49,7 +49,7 @@ import Testing
             #expect(await worker.tcpHosts.map(\.ip) == [Host.second])
             #expect(!mayBind(Host.second))
             // A process that another test starts has the socket for a moment.
-            while !mayBind(Host.first) { try await Task.sleep(for: .milliseconds(5)) }
+            try await until("the port of the first address is free") { mayBind(Host.first) }
             var moves = server.livekit.mediaMoves.makeAsyncIterator()
             #expect(await moves.next() == [.init(local: Host.second)])
         }

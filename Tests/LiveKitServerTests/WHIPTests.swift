@@ -147,9 +147,9 @@ import Testing
             ]
             // There is a track once there is a path for it, and news of it takes its way.
             var infos: [LiveKitEgressInfo] = []
-            while infos.count < 2 {
-                try await Task.sleep(for: .milliseconds(5))
+            try await until("both are recorded") {
                 infos = await server.livekit.egresses?.list(LiveKitListEgressRequest()).items ?? []
+                return infos.count >= 2
             }
             // Of the room that its bearer brings into being.
             #expect(infos.map(\.track.file.filepath) == ["one/", "one/"])

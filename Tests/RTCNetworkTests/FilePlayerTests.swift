@@ -28,7 +28,7 @@ import Testing
         if let origin { await player.begin(at: origin) }
         let playing = Task { await player.run() }
         await body(player)
-        while await !player.source.hasBegun { try await Task.sleep(for: .milliseconds(1)) }
+        try await until("the first packet has been taken") { await player.source.hasBegun }
         playing.cancel()
         let position = await player.source.position
         await connection.close()

@@ -58,7 +58,7 @@ import Testing
         pair.answererVideo.receiver.setPacketHandler { packet, bytes in reader.take(packet, bytes, on: loop) }
         let sent = try testVideo().frames.prefix(30)
         try await send(sent, by: pair.offererVideo.sender)
-        while reader.taken.withLock({ $0.frames.count }) < sent.count { try await Task.sleep(for: .milliseconds(2)) }
+        try await until("all pictures are taken") { reader.taken.withLock { $0.frames.count } >= sent.count }
         reader.taken.withLock { taken in
             #expect(taken.frames == sent.map(\.payload))
             #expect(zip(taken.numbers, taken.numbers.dropFirst()).allSatisfy { $1 == $0 + 1 })
@@ -110,14 +110,14 @@ import Testing
             receiver?.setPacketHandler { _, _ in second.increment() }
         }
         try await send(try testVideo().frames.prefix(5), by: pair.offererVideo.sender)
-        while second.value == 0 { try await Task.sleep(for: .milliseconds(2)) }
+        try await until("the second handler has a packet") { second.value > 0 }
         #expect(first.value == 1)
         receiver.setPacketHandler(nil)
         let before = second.value
         let received = await pair.answerer.getStats().inboundRTP.first?.ownPacketsReceived ?? 0
         try await send(try testVideo().frames.prefix(5), by: pair.offererVideo.sender)
-        while await pair.answerer.getStats().inboundRTP.first?.ownPacketsReceived ?? 0 < received + 5 {
-            try await Task.sleep(for: .milliseconds(2))
+        try await until("five more packets have come") {
+            await pair.answerer.getStats().inboundRTP.first?.ownPacketsReceived ?? 0 >= received + 5
         }
         // What the loop was handing out at that moment may still have come.
         #expect(second.value <= before + 1)

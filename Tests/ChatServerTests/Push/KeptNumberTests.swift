@@ -13,10 +13,6 @@ import Testing
 
     private func text(_ push: Push) -> String { String(decoding: push.payload, as: UTF8.self) }
 
-    private func until(_ check: () async throws -> Bool) async throws {
-        while try await !check() { await Task.yield() }
-    }
-
     private func isTakenForClear(in world: World) async throws -> Bool {
         let bob = world.bob
         return try await world.chat.read { try $0.pushAddresses(of: bob).map(\.iconIsClear) } == [true]

@@ -35,10 +35,6 @@ struct LatePushTests {
         }
     }
 
-    private func until(_ check: () async throws -> Bool) async throws {
-        while try await !check() { await Task.yield() }
-    }
-
     /// A message whose push Apple's service is to be asked to take once more.
     private func waiting(_ center: PushCenter, in world: World) async throws -> Message {
         world.apple.answer(.tryAgain(reason: "Shutdown", after: .seconds(30)))

@@ -118,11 +118,6 @@ struct PushCenterTests {
         }
     }
 
-    /// Waits for what has been told, but not done yet.
-    private func until(_ check: () async throws -> Bool) async throws {
-        while try await !check() { await Task.yield() }
-    }
-
     @Test func `a message goes to the other's device, once, with what the icon is to show`() async throws {
         let world = try await World()
         let center = try await world.center()
