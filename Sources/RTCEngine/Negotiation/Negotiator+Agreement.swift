@@ -36,7 +36,7 @@ extension Negotiator {
                 // W3C WebRTC §4.4.1.5: what the offer has brought ends with an answer that does not take it.
                 transceivers[place].association.receivesTrack = false
             }
-            let section = AgreedSection(
+            var section = AgreedSection(
                 local: ours, remote: theirs, isAnswerLocal: isAnswerLocal, direction: answer,
                 allowsMixedExtensions: local.allowsMixedExtensions(in: ours)
                     && remote.allowsMixedExtensions(in: theirs),
@@ -160,11 +160,14 @@ private struct AgreedSection {
     var direction: SDP.Direction
     var allowsMixedExtensions: Bool
     var receivesSimulcast: Bool
+    /// Read from the lines once for both directions, and not at all for a section in which nothing flows.
+    lazy var localCodecs = local.codecs
+    lazy var remoteCodecs = remote.codecs
 
-    func receiving(_ transceiver: Transceiver) -> ReceiveParameters? {
+    mutating func receiving(_ transceiver: Transceiver) -> ReceiveParameters? {
         guard direction.receives, transceiver.phase == .active, let mid = transceiver.mid else { return nil }
         let codecs = CodecNegotiation.receiving(
-            local: local.codecs, remote: remote.codecs, isAnswerLocal: isAnswerLocal)
+            local: localCodecs, remote: remoteCodecs, isAnswerLocal: isAnswerLocal)
         let extensions = HeaderExtensionNegotiation.agreed(
             local: local, remote: remote, sending: false, allowsMixed: allowsMixedExtensions)
         return ReceiveParameters(
@@ -195,10 +198,10 @@ private struct AgreedSection {
         }
     }
 
-    func sending(_ transceiver: Transceiver, cname: String) -> SendParameters? {
+    mutating func sending(_ transceiver: Transceiver, cname: String) -> SendParameters? {
         guard direction.sends, transceiver.phase == .active, let mid = transceiver.mid else { return nil }
         let codecs = CodecNegotiation.sending(
-            local: local.codecs, remote: remote.codecs, isAnswerLocal: isAnswerLocal)
+            local: localCodecs, remote: remoteCodecs, isAnswerLocal: isAnswerLocal)
         guard let codec = codecs.firstMedia ?? codecs.first else { return nil }
         return SendParameters(
             mid: mid, ssrc: transceiver.ssrc, rtxSSRC: codec.rtxPayloadType == nil ? nil : transceiver.rtxSSRC,
