@@ -5,32 +5,33 @@ internal import SwiftProtobuf
 
 /// Messages on the data channels: what waits to go out, what may have to go out again, and what has come.
 struct DataQueue {
-    /// What a server takes; SDKs send no more.
+    /// In bytes, encoded: servers take no larger message, and LiveKit's SDKs send none.
     static let largestMessage = 64_000
-    /// Of messages that wait, and of those that may be wanted again.
+    /// In bytes: so much may wait for a channel, and so much of what was sent is kept to be sent again.
     private static let limit = 4 << 20
-    /// So many frames of data tracks wait, the newest: for a channel here, and for its sender.
+    /// So many frames of data tracks wait, and an older one is dropped for each more: here for the channel to open, and
+    /// in `MediaConnections` for their turn on it.
     static let frameLimit = 32
-    /// Together.
+    /// In bytes, of all frames that wait here.
     private static let frameBytesLimit = 1 << 20
 
     private(set) var openLabels: [DataLabel] = []
     private var waiting: [(label: DataLabel, bytes: [UInt8], isOfStream: Bool)] = []
     private var waitingBytes = 0
-    /// In packets.
+    /// Each frame is a list of packets.
     private var waitingFrames: [[[UInt8]]] = []
-    /// Reliable ones that were sent, oldest first.
+    /// Reliable messages that were sent or wait, oldest first, to be sent again after a reconnect.
     private var sent: [(sequence: UInt32, bytes: [UInt8])] = []
     private var sentBytes = 0
     private var lastSequence: UInt32 = 0
-    /// By the publisher's sid.
+    /// The number of the last reliable message, by the sid of its sender.
     private(set) var lastReceived: [String: UInt32] = [:]
 
-    /// Before there is a channel so much waits for it that more of a stream should not, so that there is room for the
-    /// ends of streams and for what does not wait.
+    /// More than half of what may wait for the reliable channel does. Streams send no more of their content then: the
+    /// rest is for the ends of streams, and for messages that are refused where there is no room.
     var isHalfFull: Bool { !openLabels.contains(.reliable) && waitingBytes > Self.limit / 2 }
 
-    /// Whether a message of so many bytes, or several, can go or wait.
+    /// Whether messages of so many bytes together can be sent now, or can wait for the channel.
     func hasRoom(for count: Int) -> Bool {
         openLabels.contains(.reliable) || waitingBytes + count <= Self.limit
     }
@@ -38,8 +39,8 @@ struct DataQueue {
     /// Something waits for a channel.
     var hasWaiting: Bool { !waiting.isEmpty || !waitingFrames.isEmpty }
 
-    /// The channels are those of new connections. Messages that wait are sent over them; frames of data tracks were
-    /// for then.
+    /// There are new connections, whose channels are not open yet. Messages that wait will go over those. Frames of
+    /// data tracks are dropped: they are out of date.
     mutating func newSession() {
         openLabels = []
         waitingFrames = []
@@ -61,7 +62,7 @@ struct DataQueue {
         _ label: DataLabel, _ bytes: [UInt8], sequence: UInt32, isOfStream: Bool = false
     ) -> Admission {
         let isOpen = openLabels.contains(label)
-        // What is refused is not sent again either.
+        // Before it is kept in `sent`: a message that is refused is not to be sent later either.
         guard isOpen || waitingBytes + bytes.count <= Self.limit else { return .full }
         if label == .reliable {
             sent.append((sequence, bytes))
@@ -74,14 +75,14 @@ struct DataQueue {
         return .later
     }
 
-    /// What waits of streams does not go out: nobody would get their ends.
+    /// Drops what waits of streams. The session that they were begun in is over, and their ends will not be sent.
     mutating func dropStreams() {
         waiting.removeAll { $0.isOfStream }
         waitingBytes = waiting.reduce(0) { $0 + $1.bytes.count }
     }
 
-    /// Takes a data track's frame in the place of the oldest ones, of which all packets go: the others are of no use
-    /// without the one that is lost.
+    /// Takes a data track's frame. Where too much waits, the oldest frames are dropped, each with all of its packets,
+    /// for a frame that lacks one is of no use.
     mutating func admit(frame packets: [[UInt8]]) -> Admission {
         guard !openLabels.contains(.tracks) else { return .now }
         guard Self.size(of: packets) <= Self.frameBytesLimit else { return .full }
@@ -94,7 +95,9 @@ struct DataQueue {
         return .later
     }
 
-    /// The messages that have waited for a channel.
+    /// A channel is open.
+    ///
+    /// - Returns: the messages that have waited for it, which are to be sent.
     mutating func opened(_ label: DataLabel) -> [[UInt8]] {
         guard !openLabels.contains(label) else { return [] }
         openLabels.append(label)
@@ -104,21 +107,23 @@ struct DataQueue {
         return ready
     }
 
-    /// The frames that have waited for theirs.
+    /// The frames that have waited for the channel of data tracks.
     mutating func takeFrames() -> [[[UInt8]]] {
         let ready = waitingFrames
         waitingFrames = []
         return ready
     }
 
-    /// What the server has not got.
+    /// The reliable messages after this number, which is the last that the server has got. Those up to it are
+    /// forgotten.
     mutating func sent(after sequence: UInt32) -> [[UInt8]] {
         sent.removeAll { $0.sequence <= sequence }
         sentBytes = sent.reduce(0) { $0 + $1.bytes.count }
         return sent.map(\.bytes)
     }
 
-    /// Whether a reliable message is another than those that have come; one without a number always is.
+    /// Whether a reliable message has not come before: a server sends some again after a reconnect. One without a
+    /// number, or without a sender, counts as new.
     mutating func isNew(_ packet: LiveKitDataPacket) -> Bool {
         guard packet.sequence > 0, !packet.participantSid.isEmpty else { return true }
         guard packet.sequence > lastReceived[packet.participantSid] ?? 0 else { return false }
@@ -150,7 +155,7 @@ extension RoomClientMachine {
     ) throws(RoomError) {
         guard isInRoom else { throw .notConnected }
         var packet = packet
-        // What is said in somebody else's name has theirs.
+        // A packet that is sent in somebody else's name has their identity already.
         if packet.participantIdentity.isEmpty { packet.participantIdentity = roster.local.identity }
         packet.participantSid = roster.local.sid
         let isOfStream = packet.isOfStream
@@ -170,19 +175,19 @@ extension RoomClientMachine {
         case .later: break
         case .full: throw .dataBacklog
         }
-        // Messages go over the connection that we offer, which may not be there yet.
+        // The data channels are on the publishing connection, which is made by its first offer.
         if !negotiation.hasOffered { negotiatePublisher(at: now) }
     }
 
     mutating func channelOpened(_ label: DataLabel) {
-        // It is one of a session that was given up.
+        // The channel belongs to the session that was given up, whose connections are about to close.
         if case .waiting(.rejoin, _) = phase { return }
         for bytes in data.opened(label) { put(.sendData(label, bytes)) }
         guard label == .tracks else { return }
         for packets in data.takeFrames() { put(.sendFrame(packets)) }
     }
 
-    /// The server has heard up to this number.
+    /// Sends again what the server has not got after a reconnect: it has everything up to this number.
     mutating func resendData(after sequence: UInt32) {
         guard sequence > 0 else { return }
         for bytes in data.sent(after: sequence) where data.openLabels.contains(.reliable) {
@@ -210,18 +215,21 @@ extension RoomClientMachine {
         case .rpcRequest(let request)?: callReceived(request, from: sender, at: now)
         case .rpcAck(let acknowledgement)?: calls.acknowledged(acknowledgement.requestID)
         case .rpcResponse(let response)?: callAnswered(response, by: sender)
-        // Where messages are lost streams are of no use, and nobody would wait for those who read them.
+        // Streams come on the reliable channel alone. On the lossy one parts could be missing, and it does not wait for
+        // slow readers.
         case .streamHeader(let header)? where label == .reliable: streamBegan(header, packet, at: now)
         case .streamChunk(let chunk)? where label == .reliable: streamWentOn(chunk, packet, at: now)
         case .streamTrailer(let trailer)? where label == .reliable: streamEnded(trailer, packet, at: now)
-        // Of features that are not ours.
+        // These belong to features that this client does not have; or to streams on the lossy channel.
         case .sipDtmf?, .transcription?, .metrics?, .chatMessage?, .encryptedPacket?, .streamHeader?, .streamChunk?,
             .streamTrailer?, nil:
             break
         }
     }
 
-    /// Nil for what cannot be read, and for what could be of anybody.
+    /// The packet as it was before it was encrypted. Nil for one that cannot be decrypted, and for one that was not
+    /// encrypted, which anybody may have written: but messages of the server itself are taken, and all where the
+    /// options accept plain ones.
     private func opened(_ packet: LiveKitDataPacket, with keys: KeyProvider) -> LiveKitDataPacket? {
         if case .encryptedPacket? = packet.value { return DataCryptor.open(packet, with: keys) }
         if packet.sender == nil, case .user? = packet.value { return packet }

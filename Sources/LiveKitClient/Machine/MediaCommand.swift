@@ -22,15 +22,16 @@ enum SignalTarget: Sendable, Hashable {
     }
 }
 
-/// The data channels that both sides know; the label says what a message is, not what is written in it.
+/// The data channels that LiveKit's clients and servers have. Whether a message is reliable is decided by its channel,
+/// not by what it says itself.
 enum DataLabel: String, Sendable, Hashable {
     case reliable = "_reliable"
     case lossy = "_lossy"
-    /// Of data tracks (`DataTrackPacket`).
+    /// Packets of data tracks (`DataTrackPacket`).
     case tracks = "_data_track"
 }
 
-/// Names a track of ours for as long as it is published, over all connections.
+/// Our own name of a track that we publish. It stays the same over reconnects and new sessions.
 struct LocalTrackID: Hashable, Sendable {
     let rawValue: UInt32
 }
@@ -84,7 +85,8 @@ struct RemoteStream: Sendable, Hashable {
         return parts.count == 2 && parts[0].hasPrefix("PA_") ? String(parts[0]) : nil
     }
 
-    /// The second part names the track, or the stream where tracks are played in step: then the track's own id does.
+    /// The track's sid: the second part of the stream's name, or, where that names a stream of several tracks that are
+    /// played in step, the track's own id.
     var trackSID: TrackSID? {
         let parts = stream.split(separator: "|", omittingEmptySubsequences: false)
         if parts.count == 2, parts[1].hasPrefix("TR") { return TrackSID(String(parts[1])) }

@@ -7,25 +7,25 @@ internal import SwiftProtobuf
 struct Negotiation {
     enum Offering: Equatable {
         case idle
-        /// The peer connection makes an offer, or the server is to answer it.
+        /// The peer connection is making an offer, or the offer was sent and the server has not answered.
         case offering(id: UInt32, until: Instant)
-        /// The answer is given to the peer connection.
+        /// The peer connection was given the answer, and has not said that it has taken it.
         case answered
     }
 
     var offering = Offering.idle
-    /// Something has changed since that offer.
+    /// Another offer has to follow, for something has changed since the last one.
     var isNeededAgain = false
     var wantsICERestart = false
     var lastOfferID: UInt32 = 0
     var hasOffered = false
-    /// As they were sent.
+    /// The descriptions that we have sent last, for `syncState`.
     var lastOffer = ""
     var lastAnswer = ""
     var states: [SignalTarget: PeerConnectionState] = [:]
-    /// The server has said goodbye on a peer connection: until when it may say why.
+    /// Set when the server has closed a peer connection: until then its `leave` is waited for, which says why.
     var goodbyeUntil: Instant?
-    /// Candidates of ours that must not overtake the first description.
+    /// Our candidates, until our first description on that connection was sent. Nil for a connection on which it was.
     var heldCandidates: [SignalTarget: [LiveKitTrickleRequest]] = [.publisher: [], .subscriber: []]
 
     var deadline: Instant? {
@@ -42,10 +42,10 @@ extension RoomClientMachine {
             && (!negotiation.hasOffered || negotiation.states[.publisher] == .connected)
     }
 
-    /// Offers what we publish, now or when the exchange that is going on is over.
+    /// Has an offer made for the publishing connection: now, or after the exchange that is going on.
     mutating func negotiatePublisher(iceRestart: Bool = false, at now: Instant) {
         negotiation.wantsICERestart = negotiation.wantsICERestart || iceRestart
-        // An offer that went with a lost connection is not waited for.
+        // The answer to an offer that went over the lost signaling connection will not come.
         if iceRestart { negotiation.offering = .idle }
         guard isSignalOpen, negotiation.offering == .idle else {
             negotiation.isNeededAgain = true
@@ -60,23 +60,24 @@ extension RoomClientMachine {
     }
 
     mutating func answerReceived(_ answer: LiveKitSessionDescription) {
-        // 0: a server that does not number them.
+        // Older servers do not number answers, and say 0.
         guard case .offering(let id, _) = negotiation.offering, answer.id == 0 || answer.id == id else { return }
         negotiation.offering = .answered
         put(.media(.takeAnswer(sdp: answer.sdp)))
     }
 
-    /// A server that sends us away ends media and signaling, in either order: what it wants of us is said by `leave`.
+    /// A server that sends us away closes the media and sends `leave`, in either order. What is to be done next is in
+    /// `leave`, so this long is waited for it.
     private static let goodbyePatience = Interval.seconds(Int64(2))
 
     mutating func negotiationTimePassed(at now: Instant) {
         if let until = negotiation.goodbyeUntil, until <= now {
             negotiation.goodbyeUntil = nil
-            // A connection that is closed cannot be brought back.
+            // No `leave` came. The session's media are closed and cannot be resumed, so a new session is needed.
             lose(.rejoin, because: .media("the server has ended it"), at: now)
         }
         guard let deadline = negotiation.deadline, deadline <= now, isSignalOpen else { return }
-        // A server that does not answer has lost track of us.
+        // A server that does not answer an offer in time does not know this session any more.
         negotiation.offering = .idle
         lose(.rejoin, because: .timedOut, at: now)
     }
@@ -94,7 +95,7 @@ extension RoomClientMachine {
             case .connected: considerConnected(at: now)
             case .failed: mediaLost(target, at: now)
             case .closed: negotiation.goodbyeUntil = now + Self.goodbyePatience
-            // ICE looks for another path by itself in `disconnected`.
+            // In `disconnected` ICE looks for another path by itself; `failed` follows if there is none.
             case .new, .connecting, .disconnected: break
             }
         case .candidate(let target, let json, let isLast): candidateGathered(target, json, isLast: isLast)

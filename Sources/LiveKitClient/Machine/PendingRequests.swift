@@ -2,17 +2,17 @@ internal import LiveKitProtocol
 internal import RTCEngine
 internal import SwiftProtobuf
 
-/// What was asked of the server in so many words and is not answered yet.
+/// Requests to the server that it has not answered yet: to join, and to change what others see of us.
 struct PendingRequests {
     private struct Update {
         let request: RequestID
         let number: UInt32
         let until: Instant
-        /// How we are when the server has done it; servers without answers only show it.
+        /// What we look like once the server has done it. Servers that do not answer requests only send that.
         let wanted: LiveKitUpdateParticipantMetadata
     }
 
-    /// The request to join.
+    /// The request to join, until it is decided.
     var connecting: RequestID?
     private var updates: [Update] = []
     private var lastNumber: UInt32 = 0
@@ -32,7 +32,7 @@ struct PendingRequests {
         return updates.remove(at: place).request
     }
 
-    /// Those that have come about.
+    /// Removes and returns the requests that are fulfilled, by what the server says of us now.
     mutating func shown(by info: LiveKitParticipantInfo) -> [RequestID] {
         func isShown(_ wanted: LiveKitUpdateParticipantMetadata) -> Bool {
             info.name == wanted.name && info.metadata == wanted.metadata

@@ -4,22 +4,22 @@ internal import SwiftProtobuf
 
 /// Signs of life on the signaling connection, as often as the server wants them.
 struct Pings {
-    /// LiveKit's own, where a server says nothing.
+    /// In seconds, where a server does not say: the defaults of LiveKit's server.
     private static let usual = (interval: Int32(5), timeout: Int32(15))
 
     private(set) var interval = Interval.seconds(Int64(usual.interval))
     private(set) var timeout = Interval.seconds(Int64(usual.timeout))
     private(set) var lastHeard = Instant.zero
     private(set) var nextPing = Instant.zero
-    /// Of the last ping that was answered.
+    /// How long the answer to the last answered ping took.
     var roundTrip = Interval.zero
     private(set) var isRunning = false
 
     init() {}
 
     /// - Parameters:
-    ///   - interval: in seconds, as `join` has it; 0 for one that is not said.
-    ///   - timeout: likewise.
+    ///   - interval: between pings, in seconds, as `join` says; 0 where it does not.
+    ///   - timeout: how long the server may be silent, in seconds; 0 likewise.
     init(interval: Int32, timeout: Int32, at now: Instant) {
         self.interval = .seconds(Int64(interval > 0 ? interval : Self.usual.interval))
         self.timeout = .seconds(Int64(timeout > 0 ? timeout : Self.usual.timeout))
@@ -36,7 +36,7 @@ struct Pings {
 
     mutating func pinged(at now: Instant) { nextPing = now + interval }
 
-    /// When something is to be done.
+    /// When `ping` is to be called: to send the next ping, or because the server is silent.
     func next(_ isSignalOpen: Bool) -> Instant? {
         isSignalOpen && isRunning ? min(nextPing, lastHeard + timeout) : nil
     }
@@ -45,7 +45,7 @@ struct Pings {
 extension RoomClientMachine {
     mutating func ping(at now: Instant) {
         guard let next = pings.next(isSignalOpen), next <= now else { return }
-        // Any message is a sign of life.
+        // `lastHeard` is the time of the last message of any kind, not only of a pong.
         guard now - pings.lastHeard < pings.timeout else {
             return signalLost(.unreachable("it does not answer"), at: now)
         }
@@ -59,13 +59,13 @@ extension RoomClientMachine {
                         $0.timestamp = time
                         $0.rtt = trip
                     })))
-        // Servers of before `ping_req` know this one.
+        // Servers older than `ping_req` know only this form.
         put(.send(.ping(time)))
     }
 
     mutating func pongReceived(_ response: LiveKitSignalResponse.OneOf_Message, at now: Instant) {
         guard case .pongResp(let pong) = response else { return }
-        // Whatever number the server says: a time that is none does not pass the check.
+        // The number may be anything, so the arithmetic wraps. A result that is no round trip fails the check.
         let trip = Interval(nanoseconds: now.nanoseconds &- pong.lastPingTimestamp &* 1_000_000)
         if trip >= .zero, trip < pings.timeout { pings.roundTrip = trip }
     }

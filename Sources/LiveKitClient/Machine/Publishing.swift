@@ -6,9 +6,9 @@ internal import SwiftProtobuf
 /// What we publish, over all connections.
 struct Publishing {
     enum Step: Equatable {
-        /// The peer connection makes a sender for it.
+        /// The peer connection is making a sender for it.
         case adding
-        /// The server knows of it, or will.
+        /// It was announced to the server, or will be once that hears us, and there is no answer.
         case announced(until: Instant)
         case published
     }
@@ -18,18 +18,18 @@ struct Publishing {
         let format: PayloadFormat
         let options: TrackPublishOptions
         var step = Step.adding
-        /// What the offer of this connection calls it.
+        /// Its name in our offer, by which the server is told of it; nil until it has a sender.
         var cid: String?
         var info: LiveKitTrackInfo?
-        /// What it was called last, also while a new session has no name for it yet.
+        /// Its last sid: kept while it is published again in a new session.
         var lastSID: TrackSID?
         var isMuted: Bool
-        /// Until it is published for the first time.
+        /// The request to publish it; nil once that is completed.
         var request: RequestID?
     }
 
     var tracks: [Track] = []
-    /// Whom our tracks are for, if that was said.
+    /// Who may subscribe to our tracks; nil where the application has not said.
     var permissions: LiveKitSubscriptionPermission?
 
     var deadline: Instant? {
@@ -46,7 +46,7 @@ struct Publishing {
 }
 
 extension RoomClientMachine {
-    /// Publishes a track; `request` is decided when the server has a name for it.
+    /// Publishes a track. `request` is completed when the server has accepted it and given it a sid, or not.
     mutating func publish(
         _ id: LocalTrackID, _ format: PayloadFormat, _ options: TrackPublishOptions, request: RequestID
     ) {
@@ -57,7 +57,7 @@ extension RoomClientMachine {
         publishing.tracks.append(
             Publishing.Track(
                 id: id, format: format, options: options, isMuted: options.isMuted, request: request))
-        // Otherwise it is added with the others to the connection that is being made.
+        // Otherwise `publishAgain` adds it, with the others, to the connections of the new session.
         if mediaExists { put(.media(.addTrack(id, format))) }
     }
 
@@ -68,7 +68,7 @@ extension RoomClientMachine {
         }
     }
 
-    /// After a session was lost: the same tracks, in a new one.
+    /// Publishes all tracks once more, in a new session.
     mutating func publishAgain() {
         for place in publishing.tracks.indices {
             publishing.tracks[place].step = .adding
@@ -97,7 +97,7 @@ extension RoomClientMachine {
         publishing.tracks[place].lastSID = TrackSID(published.track.sid)
         publishing.tracks[place].step = .published
         let track = publishing.tracks[place]
-        // The announcement goes before the offer that carries the track.
+        // The offer that has the track follows the server's answer to the announcement.
         negotiatePublisher(at: now)
         guard isNew else { return }
         let sid = TrackSID(published.track.sid)
@@ -106,7 +106,7 @@ extension RoomClientMachine {
             put(.complete(request, .success(.published(sid))))
         }
         put(.tell(.localTrackPublished(sid, name: track.options.name)))
-        // It may have changed while the server had no name for it.
+        // It may have been muted or unmuted before the server had given it the sid that a request needs.
         if track.isMuted != published.track.muted { sayMuted(sid, track.isMuted) }
     }
 
@@ -120,14 +120,14 @@ extension RoomClientMachine {
         if let request = track.request {
             put(.complete(request, .failure(error)))
         } else if let sid = track.lastSID {
-            // It was published in the session before, and its publisher believes that it still is.
+            // It was published in the session before: the application has to be told that it no longer is.
             put(.tell(.localTrackUnpublished(sid)))
         }
     }
 
     mutating func publishingTimePassed(at now: Instant) {
-        // SDKs give up after ten seconds, for servers that refuse without a word. While the server does not hear us, it
-        // does not answer either.
+        // Some servers refuse a track without an answer, so we give up after ten seconds, as LiveKit's SDKs do. The
+        // time in which the connection is down does not count.
         while let place = publishing.tracks.firstIndex(where: {
             if case .announced(let until) = $0.step { until <= now } else { false }
         }) {
@@ -139,7 +139,7 @@ extension RoomClientMachine {
         }
     }
 
-    /// Withdraws a track. There is no request for it: it is no longer offered.
+    /// Withdraws a track. The protocol has no request for that: the next offer lacks the track.
     mutating func unpublish(_ id: LocalTrackID, at now: Instant) {
         guard let place = publishing.place(of: id) else { return }
         let track = publishing.tracks.remove(at: place)
@@ -193,12 +193,12 @@ extension RoomClientMachine {
         sayPermissions()
     }
 
-    /// After each connection, for the server forgets them with a session.
+    /// Sends the permissions again. The server forgets them with the session, so each connection begins with them.
     mutating func sayPermissions() {
         if let permissions = publishing.permissions { say(.subscriptionPermission(permissions)) }
     }
 
-    /// The server has taken a request, or refused it.
+    /// The server has answered a request: it has done it, or refuses it.
     mutating func requestAnswered(_ response: LiveKitRequestResponse) {
         guard let refusal = RequestRefusal(response.reason) else {
             if case .updateMetadata? = response.request {
@@ -212,7 +212,7 @@ extension RoomClientMachine {
             guard let place = publishing.tracks.firstIndex(where: { $0.cid == announced.cid }) else { return }
             publishingFailed(place, error)
         case .publishDataTrack(let refused)?: dataTrackRefused(refused, error)
-        // It was over before we said so.
+        // The track was over before we asked to end it.
         case .unpublishDataTrack?: break
         case .updateMetadata?, .trickle?, .mute?, .updateAudioTrack?, .updateVideoTrack?, nil:
             if let request = requests.answered(response.requestID) { put(.complete(request, .failure(error))) }
@@ -221,7 +221,7 @@ extension RoomClientMachine {
 }
 
 extension Publishing.Track {
-    /// What the server is told of it before it is offered.
+    /// The announcement of the track, which the server gets before the offer.
     fileprivate func announcement(cid: String) -> LiveKitAddTrackRequest {
         .with { request in
             request.cid = cid

@@ -10,36 +10,36 @@ struct RPCCalls {
         let request: RequestID
         let requestID: String
         let destination: ParticipantIdentity
-        /// Until when they have to say that they heard; nil once they have.
+        /// By when the other has to acknowledge the call; nil once that has been done.
         var acknowledgedBy: Instant?
         let answeredBy: Instant
     }
 
-    /// How long a call and its answer may travel; as long as SDKs take for it.
+    /// The longest time that a call and its answer are on the way, as LiveKit's SDKs have it.
     static let roundTrip = Interval.seconds(Int64(7))
     static let usualTimeout = Interval.seconds(Int64(15))
-    /// A called method gets at least so long.
+    /// The called method is given at least this long.
     static let shortestTimeout = Interval.seconds(Int64(1))
-    /// However long a caller says that it waits.
+    /// A call of our methods is kept no longer, whatever its caller says.
     static let longestTimeout = Interval.seconds(Int64(3_600))
-    /// So many of one caller that we have not answered.
+    /// How many calls of one caller may be unanswered at a time.
     private static let openLimit = 256
-    /// What they are called with, together; bytes.
+    /// In bytes: the payloads of one caller's unanswered calls together.
     private static let heldLimit = 16 << 20
 
     private(set) var pending: [Pending] = []
     var methods: Set<String> = []
-    /// A call of a method of ours that somebody waits for.
+    /// A call of one of our methods that is not answered yet.
     struct Open {
         let caller: ParticipantIdentity
         let until: Instant
-        /// It came as a stream, and its answer goes as one.
+        /// It came as a stream, so its answer goes as one.
         let isStreamed: Bool
-        /// Of what it is called with, as far as that has come; bytes.
+        /// How much of its payload has come, in bytes.
         var length = 0
     }
 
-    /// By request.
+    /// By the caller's number of the call (`requestID`).
     private var open: [String: Open] = [:]
 
     var deadline: Instant? {
@@ -54,14 +54,16 @@ struct RPCCalls {
         pending[place].acknowledgedBy = nil
     }
 
-    /// Who was called answers, and has not said all of it. False for anybody else.
+    /// The first part of an answer has come, which acknowledges the call too.
+    ///
+    /// - Returns: false where there is no such call, or `sender` is not the one who was called.
     mutating func answerBegan(_ requestID: String, by sender: ParticipantIdentity?) -> Bool {
         guard pending.contains(where: { $0.requestID == requestID && $0.destination == sender }) else { return false }
         acknowledged(requestID)
         return true
     }
 
-    /// Nobody else answers for who was called.
+    /// Removes and returns a call that `sender` has answered; nil where there is none, or another was called.
     mutating func take(_ requestID: String, by sender: ParticipantIdentity?) -> RequestID? {
         guard let place = pending.firstIndex(where: { $0.requestID == requestID && $0.destination == sender }) else {
             return nil
@@ -96,7 +98,9 @@ struct RPCCalls {
         return pending.map(\.request)
     }
 
-    /// False for a call that is being answered already, or one too many.
+    /// Notes a call of one of our methods.
+    ///
+    /// - Returns: false where there is one of that number already, or its caller has too many.
     mutating func begin(_ requestID: String, _ call: Open) -> Bool {
         guard open[requestID] == nil, open.values.count(where: { $0.caller == call.caller }) < Self.openLimit else {
             return false
@@ -105,7 +109,9 @@ struct RPCCalls {
         return true
     }
 
-    /// What a method is called with has become so long. False where its caller makes us keep too much.
+    /// Notes how much of a call's payload has come.
+    ///
+    /// - Returns: false where the payloads of that caller have become too much to keep, or there is no such call.
     mutating func hold(_ length: Int, of requestID: String) -> Bool {
         guard let call = open[requestID] else { return false }
         open[requestID]?.length = length
@@ -114,7 +120,7 @@ struct RPCCalls {
 
     mutating func end(_ requestID: String) -> Open? { open.removeValue(forKey: requestID) }
 
-    /// Calls of methods of ours whose callers wait no longer.
+    /// Removes and returns the calls of our methods for whose answer the caller no longer waits.
     mutating func takeAbandoned(at now: Instant) -> [String] {
         let late = open.filter { $0.value.until <= now }.map(\.key).sorted()
         for requestID in late { open[requestID] = nil }
@@ -138,7 +144,7 @@ extension RoomClientMachine {
         }
         let timeout = timeout ?? RPCCalls.usualTimeout
         let id = makeID("RPC_")
-        // What is left to the method when the way to it and back is taken off.
+        // The time that the method has: what we wait for, less the way there and back.
         let forMethod = max(timeout - RPCCalls.roundTrip, RPCCalls.shortestTimeout).nanoseconds / 1_000_000
         do throws(RoomError) {
             if takesStreams {
@@ -181,11 +187,13 @@ extension RoomClientMachine {
         invoke(call.id, from: caller, call.method, call.payload, timeout)
     }
 
-    /// Somebody calls a method of ours with what follows. Nil where that is not wanted.
+    /// Somebody calls one of our methods by a stream, whose content is the payload.
+    ///
+    /// - Returns: what gathers the payload; nil where the call is refused, and the stream is to be ignored.
     mutating func callBegan(
         _ header: IncomingStreamHeader, _ attributes: [String: String], at now: Instant
     ) -> CallPayload? {
-        // To a call without a number there is no answer.
+        // A call without a number cannot be answered.
         guard let id = attributes[CallPayload.Attribute.requestID], !id.isEmpty else { return nil }
         let method = attributes[CallPayload.Attribute.method] ?? ""
         let milliseconds = attributes[CallPayload.Attribute.responseTimeout].flatMap { UInt32($0) } ?? 0
@@ -204,14 +212,17 @@ extension RoomClientMachine {
         }
     }
 
-    /// Whoever calls hears at once that we have heard. False where there is nothing to be called.
+    /// Notes and acknowledges a call, and refuses it where its version or its method is not known.
+    ///
+    /// - Returns: whether the method is to be called.
     private mutating func callBegan(
         _ id: String, from caller: ParticipantIdentity?, method: String, isVersionKnown: Bool, isStreamed: Bool,
         timeout given: Interval, at now: Instant
     ) -> Bool {
-        // A server's call may come from nobody. Its answer goes to everybody then: only the server knows its number.
+        // A call by the server names no caller. Its answer goes to everybody, and only the server knows its number.
         let caller = caller ?? ""
-        // What nobody waits for any more makes room for others. Callers that do not say how long wait as SDKs do.
+        // After this the call is forgotten, so that it does not count against its caller for ever. Where the caller
+        // does not say how long it waits, the SDKs' default is taken.
         let timeout = given > .zero ? min(given, RPCCalls.longestTimeout) : RPCCalls.usualTimeout
         let open = RPCCalls.Open(caller: caller, until: now + timeout + RPCCalls.roundTrip, isStreamed: isStreamed)
         guard calls.begin(id, open) else { return false }
@@ -227,7 +238,7 @@ extension RoomClientMachine {
         return true
     }
 
-    /// What a method is called with is all there, or will not be.
+    /// The stream with a call's payload has ended, as it should or not.
     mutating func callEnded(_ payload: CallPayload, _ end: IncomingStreamEnd, at now: Instant) {
         do throws(StreamError) {
             _ = try end.get()
@@ -250,7 +261,7 @@ extension RoomClientMachine {
                     responseTimeout: .nanoseconds(timeout.nanoseconds))))
     }
 
-    /// A method of ours has come to an end.
+    /// One of our methods has returned or thrown.
     mutating func answerRPC(_ requestID: String, _ outcome: Result<String, RPCError>, at now: Instant) {
         guard let call = calls.end(requestID) else { return }
         var outcome = outcome
@@ -258,10 +269,10 @@ extension RoomClientMachine {
         if case .success(let payload) = outcome, payload.utf8.count > limit {
             outcome = .failure(.responsePayloadTooLarge)
         }
-        // Errors are messages in both versions.
+        // Errors go as messages in both versions of the protocol.
         if call.isStreamed, case .success(let payload) = outcome {
             let attributes = [CallPayload.Attribute.requestID: requestID]
-            // As below, of a caller that this does not reach.
+            // As with `sayCall`, the caller's time-out covers an answer that cannot be sent.
             try? sendCall(payload, CallPayload.responseTopic, attributes, to: call.caller, at: now)
             return
         }
@@ -281,7 +292,7 @@ extension RoomClientMachine {
         }
     }
 
-    /// A call or an answer as a stream.
+    /// Sends the payload of a call or of an answer as a stream.
     private mutating func sendCall(
         _ payload: String, _ topic: String, _ attributes: [String: String], to destination: ParticipantIdentity,
         at now: Instant
@@ -292,7 +303,7 @@ extension RoomClientMachine {
         try sendWhole(header, content: Array(payload.utf8), to: [destination], at: now)
     }
 
-    /// A caller that this does not reach hears nothing, and has a time-out for that.
+    /// Sends an acknowledgement or an answer. Where it cannot be sent nothing is done: the caller has a time-out.
     private mutating func sayCall(
         to caller: ParticipantIdentity, at now: Instant, _ fill: (inout LiveKitDataPacket) -> Void
     ) {
@@ -309,13 +320,15 @@ extension RoomClientMachine {
         case .error(let error)?:
             let error = RPCError(code: error.code, message: error.message, data: error.data)
             put(.completeCall(request, .failure(error)))
-        // We have not said that we can unpack it.
+        // We have not announced that we can decompress payloads, so no peer should send one.
         case .compressedPayload?: put(.completeCall(request, .failure(.applicationError)))
         case nil: put(.completeCall(request, .success("")))
         }
     }
 
-    /// Who was called answers with what follows. Nil where nobody waits for it.
+    /// The one who was called answers by a stream.
+    ///
+    /// - Returns: what gathers the answer; nil where nobody waits for it, and the stream is to be ignored.
     mutating func answerBegan(_ header: IncomingStreamHeader, _ attributes: [String: String]) -> CallPayload? {
         guard let id = attributes[CallPayload.Attribute.requestID], calls.answerBegan(id, by: header.sender) else {
             return nil
@@ -330,9 +343,9 @@ extension RoomClientMachine {
         }
     }
 
-    /// An answer is all there, or will not be.
+    /// The stream with an answer has ended, as it should or not.
     mutating func answerEnded(_ payload: CallPayload, _ end: IncomingStreamEnd) {
-        // The time for it may be over.
+        // The call may have timed out meanwhile.
         guard let request = calls.take(payload.requestID, by: payload.sender) else { return }
         let result: Result<String, RPCError>
         do throws(StreamError) {
@@ -352,7 +365,7 @@ extension RoomClientMachine {
         for (request, error) in calls.takeLate(at: now) { put(.completeCall(request, .failure(error))) }
         let abandoned = calls.takeAbandoned(at: now)
         for requestID in abandoned { put(.abandon(requestID)) }
-        // What is still on its way to them, or comes as an answer too late, is for nobody.
+        // Streams with payloads for those calls, or with answers that come too late, are no longer read.
         if !abandoned.isEmpty { incoming.dropCalls { abandoned.contains($0) } }
         incoming.dropAnswers { [calls] in !calls.isAwaited($0) }
     }

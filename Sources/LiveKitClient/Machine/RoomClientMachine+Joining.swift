@@ -4,7 +4,7 @@ internal import SwiftProtobuf
 
 /// The way into the room, and what the server says.
 extension RoomClientMachine {
-    /// Joins; `request` is decided when media can flow, or it failed.
+    /// Joins the room. `request` is completed when media can flow, or when that has failed.
     mutating func connect(token: String, request: RequestID, at now: Instant) {
         switch phase {
         case .idle, .disconnected: break
@@ -12,7 +12,7 @@ extension RoomClientMachine {
             return put(.complete(request, .failure(.alreadyConnected)))
         }
         self.token = token
-        // Who was in the room before, which may have been another one, is nobody to say goodbye to here.
+        // Those of the session before are forgotten without events: it may have been another room.
         roster = Roster()
         requests.connecting = request
         attempt = 0
@@ -42,7 +42,7 @@ extension RoomClientMachine {
         switch (phase, response) {
         case (.idle, _), (.disconnected, _), (.waiting, _): return
         case (_, .leave(let leave)): return leaveReceived(leave, at: now)
-        // The first message of a session is `join`, that of one that goes on is `reconnect`.
+        // The first message is `join` for a new session, and `reconnect` for one that is resumed.
         case (.signaling(.resume(let reason), _), .reconnect(let response)):
             return reconnectReceived(response, reason, at: now)
         case (.signaling(let purpose, _), .join(let response)) where purpose == .join || purpose == .rejoin:
@@ -85,12 +85,12 @@ extension RoomClientMachine {
         case .pong, .pongResp: pongReceived(response, at: now)
         case .requestResponse(let response): requestAnswered(response)
         case .roomMoved(let moved): roomMoved(moved, at: now)
-        // Twice in one connection; handled before this.
+        // `leave` is handled above. The other two may only come first, and are ignored when they come again.
         case .join, .reconnect, .leave: break
         case .publishDataTrackResponse(let published): dataTrackPublished(published.info)
         case .unpublishDataTrackResponse(let unpublished): dataTrackUnpublished(unpublished.info)
         case .dataTrackSubscriberHandles(let handles): dataHandlesTold(handles)
-        // Of use to encoders, to clients of one connection, or for features that are not ours.
+        // These are for encoders, for clients with one peer connection, or for features that this client does not have.
         case .subscribedQualityUpdate, .subscribedAudioCodecUpdate, .mediaSectionsRequirement, .trackSubscribed,
             .storeDataBlobResponse, .getDataBlobResponse:
             break
@@ -110,12 +110,12 @@ extension RoomClientMachine {
         move(to: .connecting(purpose, until: now + Self.mediaTimeout))
         put(.openMedia(response.iceServers))
         rosterBegins(response.participant, response.otherParticipants, at: now)
-        // Otherwise the publishing connection is made when there is something to publish, or a message to send.
+        // Otherwise the publishing connection is made later, when there is something to publish or a message to send.
         if response.fastPublish || !response.subscriberPrimary || data.hasWaiting || !dataPublishing.tracks.isEmpty {
             negotiatePublisher(at: now)
         }
         if purpose == .rejoin {
-            // They are for the session that is over: those that are for this one are said by what follows.
+            // The held requests name things of the session that is over. What follows makes those of the new one.
             forgetHeld()
             endStreams(at: now)
             subscriptionsBeginAnew()
@@ -131,10 +131,10 @@ extension RoomClientMachine {
     ) {
         pings.restart(at: now)
         move(to: .connecting(.resume(reason), until: now + Self.mediaTimeout))
-        // Their credentials are good for a while, and the restart that follows may have to ask for relays anew.
+        // The credentials for TURN servers expire, and the ICE restart that follows may need new relayed addresses.
         if !response.iceServers.isEmpty { put(.media(.useServers(response.iceServers))) }
         put(.send(.syncState(syncState())))
-        // The server restarts ICE where it offers, and we do where we offer.
+        // Each side restarts ICE on the connection for which it makes the offers; ours is the publishing one.
         if negotiation.hasOffered || negotiation.isNeededAgain {
             negotiatePublisher(iceRestart: negotiation.hasOffered, at: now)
         }
@@ -144,7 +144,7 @@ extension RoomClientMachine {
         considerConnected(at: now)
     }
 
-    /// Media can flow: we are in, or in again.
+    /// Enters `connected` if signaling and media are both up: we are in the room, for the first time or again.
     mutating func considerConnected(at now: Instant) {
         guard case .connecting(let purpose, _) = phase, mediaIsUp else { return }
         move(to: .connected)
@@ -159,13 +159,13 @@ extension RoomClientMachine {
         }
     }
 
-    /// The server ends the connection, with what is to be done next.
+    /// The server ends the connection, and says whether to resume the session, to start a new one, or to stay away.
     private mutating func leaveReceived(_ leave: LiveKitLeaveRequest, at now: Instant) {
         switch leave.action {
         case .resume: lose(.resume(.rrUnknown), because: .disconnected(DisconnectReason(leave.reason)), at: now)
         case .reconnect: lose(.rejoin, because: .disconnected(DisconnectReason(leave.reason)), at: now)
         case .disconnect, .UNRECOGNIZED:
-            // Servers from before there were actions say it so.
+            // Servers older than `action` ask for a new session in this way.
             if leave.canReconnect, leave.reason == .unknownReason {
                 lose(.rejoin, because: .disconnected(.unknown), at: now)
             } else {
@@ -174,7 +174,7 @@ extension RoomClientMachine {
         }
     }
 
-    /// It is over for good.
+    /// Ends the session for good: everything that waits fails, and what was begun is over.
     mutating func end(_ reason: DisconnectReason, because error: RoomError? = nil) {
         if case .disconnected = phase { return }
         if case .idle = phase { return }
@@ -193,14 +193,14 @@ extension RoomClientMachine {
         endRemoteDataTracks(because: error)
         negotiation = Negotiation()
         publishing = Publishing()
-        // What has not gone out was meant for this room, not for the next one.
+        // Messages that still wait were meant for this room, and must not go to the next one.
         data = DataQueue()
         dataPublishing = DataPublishing()
         dataSubscribing = DataSubscribing()
         if wasInRoom { put(.tell(.disconnected(reason))) }
     }
 
-    /// A cloud's server moves a participant into another room over the same connection.
+    /// LiveKit Cloud moves a participant into another room over the same connection.
     private mutating func roomMoved(_ moved: LiveKitRoomMovedResponse, at now: Instant) {
         token = moved.token.isEmpty ? token : moved.token
         sessionReplaced()

@@ -5,12 +5,12 @@ internal import SwiftProtobuf
 /// A connection that is lost, and the way back: first the same session, and if the server does not have it any more,
 /// or media cannot be brought back, a new one in which everything is published and subscribed again.
 extension RoomClientMachine {
-    /// So often it is tried to come back.
+    /// After so many attempts in a row we give up.
     static let attempts = 10
-    /// Of these, so many for the same session: a server keeps it for seconds.
+    /// After so many attempts to resume the session a new one is asked for: a server keeps a session for seconds only.
     static let resumeAttempts = 4
 
-    /// A connection that lasts so long was no mistake.
+    /// A connection that has lasted so long counts as a good one (`shortConnections`).
     static let steadyTime = Interval.seconds(Int64(10))
 
     /// As LiveKit's SDKs wait: 0, 0.3, 1.2, 2.7, 4.8 and then 7 seconds.
@@ -25,7 +25,7 @@ extension RoomClientMachine {
         case .idle, .disconnected, .waiting: return
         case .signaling(.join, _), .connecting(.join, _): end(.joinFailure, because: error)
         case .signaling(let purpose, _):
-            // Whoever may not come in now may not come in later.
+            // The token is not accepted, and will not be later.
             if case .refused(let status, _) = error, [400, 401, 403].contains(status) {
                 return end(.joinFailure, because: error)
             }
@@ -43,12 +43,12 @@ extension RoomClientMachine {
             lose(.resume(reason), because: .media("no path is left"), at: now)
         case .connecting(.join, _): end(.mediaFailure, because: .media("no path was found"))
         case .connecting(.rejoin, _): tryAgain(.rejoin, at: now)
-        // It may have failed long before, and is given new paths at this moment.
+        // While resuming, its ICE is being restarted anyway: the failure may be of before that.
         case .connecting(.resume, _), .idle, .signaling, .waiting, .disconnected: break
         }
     }
 
-    /// What we had does not go on: comes back for `purpose`.
+    /// The connection or the session is lost. Begins to come back, by resuming the session or in a new one.
     mutating func lose(_ purpose: Purpose, because error: RoomError, at now: Instant) {
         switch phase {
         case .idle, .disconnected: return
@@ -57,7 +57,7 @@ extension RoomClientMachine {
         case .connected:
             put(.tell(.reconnecting))
             shortConnections = now - connectedAt < Self.steadyTime ? shortConnections + 1 : 0
-            // One that is lost again as soon as it is there was as good as not made.
+            // Connections that are lost again at once count as failed attempts, with the wait that follows those.
             guard shortConnections < 2 else {
                 attempt = shortConnections - 2
                 return tryAgain(purpose, at: now)
@@ -65,7 +65,7 @@ extension RoomClientMachine {
             attempt = 0
             begin(purpose, at: now)
         case .signaling, .connecting, .waiting:
-            // The server has just answered: it is there, and what it wants can be done at once, but not for ever.
+            // The attempt that is being made has failed. It counts, so that this does not go on for ever.
             tryAgain(purpose, at: now)
         }
     }
@@ -75,7 +75,7 @@ extension RoomClientMachine {
         guard attempt < Self.attempts else { return end(.signalClose) }
         var purpose = purpose
         if case .resume = purpose, attempt >= Self.resumeAttempts { purpose = .rejoin }
-        // The server has given this session up: what its channels would take now does not arrive.
+        // The session is over, so its channels count as closed: what would be sent on them now would be lost.
         if purpose == .rejoin { data.newSession() }
         put(.closeSignal)
         move(to: .waiting(purpose, until: now + Self.wait(before: attempt)))
@@ -87,7 +87,7 @@ extension RoomClientMachine {
         case .rejoin:
             put(.closeMedia)
             negotiation = Negotiation()
-            // Messages wait for the channels of the new session; those that there are close.
+            // The open channels close with the media, and messages wait for those of the new session.
             data.newSession()
             for sid in subscribing.takeAll() { put(.unsubscribed(sid)) }
         }
@@ -101,14 +101,15 @@ extension RoomClientMachine {
         case .connecting(.join, let until) where until <= now:
             sayNow(.leave(.with { $0.reason = .mediaFailure }))
             end(.mediaFailure, because: .media("no path was found"))
-        // The session is there and its media are not: another one may find a way.
+        // The server has let us in, but no path for media was found in time: a new session may find one.
         case .connecting(_, let until) where until <= now: tryAgain(.rejoin, at: now)
         case .waiting(let purpose, let until) where until <= now: begin(purpose, at: now)
         case .idle, .signaling, .connecting, .connected, .waiting, .disconnected: break
         }
     }
 
-    /// What we have, for the server to go on from there.
+    /// What we have of the session, so that the server can go on with it: descriptions, tracks, subscriptions,
+    /// messages.
     func syncState() -> LiveKitSyncState {
         .with { state in
             if !negotiation.lastAnswer.isEmpty {
@@ -123,7 +124,7 @@ extension RoomClientMachine {
                     $0.sdp = negotiation.lastOffer
                 }
             }
-            // Where everything comes unasked, what is not wanted; otherwise what is.
+            // With automatic subscription these are the tracks that are not wanted, otherwise those that are.
             state.subscription = .with {
                 $0.subscribe = !options.autoSubscribe
                 $0.trackSids =

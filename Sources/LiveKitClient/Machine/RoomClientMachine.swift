@@ -22,11 +22,11 @@ struct RoomClientMachine {
         /// We are in the room, and paths for media are looked for.
         case connecting(Purpose, until: Instant)
         case connected
-        /// Until the next attempt.
+        /// The connection is lost, and the next attempt is made at `until`.
         case waiting(Purpose, until: Instant)
         case disconnected(DisconnectReason)
 
-        /// The session is lost for good, and the server has not begun another one. What is begun now waits for that.
+        /// The session is lost for good, and the server has not begun the next one, for which what is asked now waits.
         var isWithoutSession: Bool {
             switch self {
             case .signaling(let purpose, _), .waiting(let purpose, _): purpose == .rejoin
@@ -35,28 +35,28 @@ struct RoomClientMachine {
         }
     }
 
-    /// LiveKit's SDKs wait so long for the first message, and for media.
+    /// How long we wait for the server's first message, and then for media: as LiveKit's SDKs do.
     static let signalTimeout = Interval.seconds(Int64(7))
     static let mediaTimeout = Interval.seconds(Int64(15))
     /// How long the server may take to answer a request or an offer.
     static let answerTimeout = Interval.seconds(Int64(10))
-    /// Requests that wait for the connection to come back.
+    /// How many requests may wait for the connection to come back; more are dropped.
     private static let heldLimit = 1_024
 
     let options: Options
     private(set) var phase = Phase.idle
-    /// The newest that the server gave us.
+    /// The token that we joined with, or the newest that the server has given us since.
     var token = ""
-    /// How often we have tried to come back.
+    /// How many attempts to come back have failed in a row.
     var attempt = 0
-    /// Since when we are in, the last time; and how often in a row that has not lasted.
+    /// When the connection was made that there is, or was last; and how many in a row did not last (`steadyTime`).
     var connectedAt = Instant.zero
     var shortConnections = 0
 
     /// How many sessions were lost for good: what is begun in one does not go on in the next.
     private(set) var sessionNumber = 0
 
-    /// Of the session: from `join` on.
+    /// What the last `join` has told of the session.
     var session = Session()
     var roster = Roster()
     var publishing = Publishing()
@@ -68,16 +68,16 @@ struct RoomClientMachine {
     var calls = RPCCalls()
     var incoming = IncomingStreams()
     var pings = Pings()
-    /// Asked of us and not yet decided.
+    /// Requests of the application that are not decided yet.
     var requests = PendingRequests()
 
     private var random: EngineRandom
-    /// Requests that outlast a connection.
+    /// Requests to the server that wait until it hears us again.
     private var held: [LiveKitSignalRequest.OneOf_Message] = []
     private var outputs: [Output] = []
     private var nextOutput = 0
 
-    /// What the machine is told once.
+    /// What does not change while the machine lives.
     struct Options {
         var autoSubscribe = true
         var attributes: [String: String] = [:]
@@ -97,7 +97,7 @@ struct RoomClientMachine {
         var roomName = ""
         var roomMetadata = ""
         var isSubscriberPrimary = false
-        /// What ends the frames that the server makes itself.
+        /// The bytes at the end of frames that the server makes itself, which are not encrypted.
         var serverTrailer: [UInt8] = []
     }
 
@@ -118,14 +118,14 @@ struct RoomClientMachine {
         case openMedia([LiveKitICEServer])
         case closeMedia
         case media(MediaCommand)
-        /// A message for the channel to the server.
+        /// A message for one of the data channels.
         case sendData(DataLabel, [UInt8])
-        /// All packets of a data track's frame, for theirs.
+        /// All packets of one frame of a data track, for the channel of data tracks.
         case sendFrame([[UInt8]])
         case tell(RoomEvent)
         case subscribed(TrackSID)
         case unsubscribed(TrackSID)
-        /// A data track of ours has this sid by now, or is over.
+        /// The data track of ours with this handle now has this sid, or with nil is over.
         case localDataTrack(UInt16, TrackSID?)
         /// A frame has come on a data track.
         case dataFrame(RemoteDataTrackID, DataTrackFrame)
@@ -163,16 +163,16 @@ struct RoomClientMachine {
         return outputs[nextOutput]
     }
 
-    /// A name that nobody guesses or has.
+    /// A random name, which nobody else can guess or has by chance.
     mutating func makeID(_ prefix: String) -> String {
         let digits = Array("0123456789abcdefghijklmnopqrstuvwxyz")
         return prefix + String((0..<12).map { _ in digits[Int(random.next() % 36)] })
     }
 
-    /// What others may compare with their clocks.
+    /// Milliseconds since 1970, for the time stamps of what is sent.
     func wallClock() -> Int64 { options.wallClock() }
 
-    /// Where a clock begins.
+    /// A random first value for the time stamps of a track.
     mutating func makeTimestamp() -> UInt32 { UInt32(truncatingIfNeeded: random.next()) }
 
     // MARK: State
@@ -186,7 +186,7 @@ struct RoomClientMachine {
         }
     }
 
-    /// The server hears what we say.
+    /// Whether requests can be sent: the signaling connection is there, and the server has let us in over it.
     var isSignalOpen: Bool {
         switch phase {
         case .connecting, .connected: true
@@ -194,7 +194,7 @@ struct RoomClientMachine {
         }
     }
 
-    /// We are, or were and will be, in the room.
+    /// Whether we are in the room, or on the way back into it.
     var isInRoom: Bool {
         switch phase {
         case .connected, .connecting: true
@@ -212,13 +212,13 @@ struct RoomClientMachine {
         phase = next
     }
 
-    /// What was begun in the session that there was, or that was waited for, does not go on.
+    /// There is another session, or none. Streams of data that were begun in the old one cannot go on in it.
     mutating func sessionReplaced() {
         sessionNumber += 1
         data.dropStreams()
     }
 
-    /// Says it to the server now, or as soon as it hears again.
+    /// Sends a request now, or when the connection is back.
     mutating func say(_ request: LiveKitSignalRequest.OneOf_Message) {
         guard isSignalOpen else {
             if held.count < Self.heldLimit { held.append(request) }
@@ -227,7 +227,7 @@ struct RoomClientMachine {
         put(.send(request))
     }
 
-    /// Says it to the server if it hears; it means nothing to another connection.
+    /// Sends a request now, or not at all: it would be wrong on a later connection.
     mutating func sayNow(_ request: LiveKitSignalRequest.OneOf_Message) {
         if isSignalOpen { put(.send(request)) }
     }

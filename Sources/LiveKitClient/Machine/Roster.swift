@@ -4,9 +4,9 @@ internal import RTCEngine
 /// Who is in the room, as the server has told.
 struct Roster {
     var local = LiveKitParticipantInfo()
-    /// By sid.
+    /// The others, by sid.
     var remote: [String: LiveKitParticipantInfo] = [:]
-    /// Who is heard.
+    /// How loud those are who speak now, by sid.
     var speakers: [String: Float] = [:]
 
     var localIdentity: ParticipantIdentity { ParticipantIdentity(local.identity) }
@@ -20,7 +20,7 @@ struct Roster {
         remote.values.contains { $0.identity == identity.rawValue }
     }
 
-    /// A track, and whose it is.
+    /// The track of that sid, and who publishes it.
     func track(_ sid: TrackSID) -> (publication: RemoteTrackPublication, participant: RemoteParticipant)? {
         for info in remote.values {
             guard let track = info.tracks.first(where: { $0.sid == sid.rawValue }),
@@ -33,7 +33,7 @@ struct Roster {
 }
 
 extension RoomClientMachine {
-    /// The room as it is when we come in, perhaps again: what has changed since then is told.
+    /// Takes who is in the room when we come in. Where that is in a new session, the differences are told as events.
     mutating func rosterBegins(
         _ local: LiveKitParticipantInfo, _ others: [LiveKitParticipantInfo], at now: Instant
     ) {
@@ -51,17 +51,17 @@ extension RoomClientMachine {
             if info.sid == roster.local.sid {
                 localChanged(info)
             } else if info.identity == roster.local.identity {
-                // A session of ours that is over.
+                // An earlier session of ours, which is ending.
                 continue
             } else if info.state == .disconnected {
                 if let known = roster.remote[info.sid] {
                     participantLeft(known, mayReturn: info.disconnectReason.mayReturn, at: now)
                 }
             } else if let known = roster.remote[info.sid] {
-                // What was said before is older than what we have.
+                // Updates may overtake each other: an older version is ignored.
                 if info.version >= known.version { participantChanged(from: known, to: info) }
             } else {
-                // Of an identity there is one session: the old one's end may be told later.
+                // An identity has one session at a time, so the old one is over, even if that is told later.
                 if let old = roster.remote.values.first(where: { $0.identity == info.identity }) {
                     participantLeft(old, mayReturn: true, at: now)
                 }
@@ -146,7 +146,7 @@ extension RoomClientMachine {
         put(.tell(.roomMetadataChanged(room.metadata)))
     }
 
-    /// What has changed, silence too.
+    /// Takes those whose loudness has changed, also those who are silent now.
     mutating func speakersChanged(_ changes: [LiveKitSpeakerInfo]) {
         for change in changes { roster.speakers[change.sid] = change.active ? change.level : nil }
         let speakers = roster.speakers.compactMap { sid, level in
@@ -169,8 +169,8 @@ extension RoomClientMachine {
 }
 
 extension LiveKitDisconnectReason {
-    /// Whether who is gone for this reason may be on the way back: what is lost comes again, and servers that ask for
-    /// a new session end the old one with such a reason.
+    /// Whether a participant who has left for this reason may come back soon in a new session: the connection was lost,
+    /// or the server has asked for a new session.
     fileprivate var mayReturn: Bool {
         switch self {
         case .unknownReason, .duplicateIdentity, .serverShutdown, .stateMismatch, .joinFailure, .migration,

@@ -3,10 +3,10 @@ internal import LiveKitProtocol
 
 /// What is asked of the server when the WebSocket is opened.
 struct SignalPath: Sendable, Equatable {
-    /// The server's "protocol" that we speak: what LiveKit's own SDKs of today do.
+    /// The version of LiveKit's signaling protocol that we announce: that of its own current SDKs.
     static let protocolVersion = 16
-    /// Of what participants say to each other: streams of data whose beginning may carry all of them, and calls in
-    /// streams.
+    /// The version of what participants send to each other: 2 has data streams whose header may have the whole content
+    /// in it, and RPC by streams.
     static let clientProtocol = 2
 
     var path = "/rtc"
@@ -20,7 +20,7 @@ struct SignalPath: Sendable, Equatable {
 }
 
 extension RoomClientMachine {
-    /// `/rtc`, which stands for two peer connections.
+    /// The path and query to open: `/rtc`, where clients have two peer connections.
     func signalPath(_ purpose: Purpose) -> SignalPath {
         var items: [(String, String)] = [
             ("protocol", String(SignalPath.protocolVersion)), ("version", options.version),
@@ -30,7 +30,8 @@ extension RoomClientMachine {
         if !options.operatingSystem.isEmpty { items.append(("os", options.operatingSystem)) }
         switch purpose {
         case .join: items += Self.items(options.attributes)
-        // As they are by now, without those that were removed. The newest token has the others.
+        // Our own attributes as they are now, without those that were removed. Attributes that came from the token are
+        // in the newest token.
         case .rejoin: items += Self.items(roster.local.attributes.filter { options.attributes[$0.key] != nil })
         case .resume(let reason):
             items += [("reconnect", "1"), ("sid", session.sid), ("reconnect_reason", String(reason.rawValue))]

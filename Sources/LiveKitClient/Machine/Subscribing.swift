@@ -4,13 +4,13 @@ internal import SwiftProtobuf
 
 /// What we receive, and what we have asked for.
 struct Subscribing {
-    /// What was asked for by name, against what `autoSubscribe` says of all.
+    /// Tracks that the application has subscribed to or unsubscribed from by name, whatever `autoSubscribe` says.
     var wanted: [TrackSID: Bool] = [:]
-    /// What was asked for of each, nil where nothing is wanted for now.
+    /// The quality that the application has asked for; nil where it has turned the track off but stays subscribed.
     var qualities: [TrackSID: VideoQuality?] = [:]
-    /// As the server's last offer has them.
+    /// The streams in the server's last offer.
     var streams: [RemoteStream] = []
-    /// Those of them that belong to a track that we know of.
+    /// Those of the streams whose track is known, and was told to the application.
     var subscribed: [TrackSID: TransceiverID] = [:]
 
     mutating func takeAll() -> [TrackSID] {
@@ -50,7 +50,7 @@ extension RoomClientMachine {
                 }))
     }
 
-    /// In a new session everybody's tracks have the names that they had, unless they came anew.
+    /// Asks again in a new session. Tracks have the same sids in it, unless their publishers have a new session too.
     mutating func subscriptionsBeginAnew() {
         for (sid, isWanted) in subscribing.wanted.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             setSubscribed(isWanted, to: sid)
@@ -66,14 +66,14 @@ extension RoomClientMachine {
         subscribing.streams = streams
         for (sid, transceiver) in subscribing.subscribed.sorted(by: { $0.key.rawValue < $1.key.rawValue })
         where !streams.contains(where: { $0.trackSID == sid && $0.transceiver == transceiver }) {
-            // It may have come in another section, with another codec.
+            // Where the track is in another section now, with another codec, `matchStreams` finds it there.
             subscribing.subscribed[sid] = nil
             put(.unsubscribed(sid))
         }
         matchStreams()
     }
 
-    /// Media may come before the server tells whose it is, and waits for that.
+    /// Tells of streams whose track is known. A stream may be offered before the server has told of its publisher.
     mutating func matchStreams() {
         for stream in subscribing.streams {
             guard let sid = stream.trackSID, subscribing.subscribed[sid] == nil, roster.track(sid) != nil else {

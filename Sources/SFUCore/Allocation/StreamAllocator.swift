@@ -35,7 +35,7 @@ public struct StreamAllocator: Sendable {
     }
 
     private struct Stream: Sendable {
-        /// What it was given last, while there was anything to give; nil: nothing.
+        /// What it was given at the last division at which it had steps; nil for nothing.
         var target: LayerTarget?
         var loweredAt: Instant?
     }
@@ -62,7 +62,7 @@ public struct StreamAllocator: Sendable {
         streams.removeAll(keepingCapacity: true)
         for (index, (id, demand)) in demands.enumerated() {
             let old = before[id]
-            // Nothing was measured of it just now: what it had and lost before counts when there is something again.
+            // It has no steps now, since nothing is measured. What it had before is kept until there are some again.
             if case .video(let steps) = demand.media, steps.isEmpty {
                 streams[id] = Stream(target: old?.target, loweredAt: old?.loweredAt)
                 continue
@@ -86,17 +86,17 @@ private struct Division {
     private struct Entry {
         var demand: StreamDemand
         var steps: [LayerStep]
-        /// Places in `steps`; −1: nothing.
+        /// The step it had, and the one it is given, as indices of `steps`; −1 for none.
         var before: Int
         var given = -1
         var isResting: Bool
-        /// It cannot have its next step.
+        /// Its next step does not fit, so it is given no more.
         var isDone = false
     }
 
     private let configuration: StreamAllocator.Configuration
     private let available: Double
-    /// What is left to be given, by the costs that hysteresis makes of bitrates.
+    /// The bitrate that is left to be given. Steps are charged with hysteresis, see `StreamAllocator`.
     private var left: Double
     private var entries: [Entry] = []
 
@@ -162,7 +162,7 @@ private struct Division {
         let next = entries[index].given + 1
         guard next < entries[index].steps.count, !entries[index].isDone else { return false }
         let isRising = next > entries[index].before
-        // To a bit: products of rates are not exact.
+        // One bit a second more is allowed, since the products of floating-point rates are not exact.
         let more = cost(index, next) - cost(index, entries[index].given)
         guard !(isRising && entries[index].isResting), more <= left + 1 else {
             entries[index].isDone = true
@@ -175,7 +175,7 @@ private struct Division {
 
     // MARK: Results
 
-    /// The step that stands for what a stream had.
+    /// The step that the stream counts as having had before this division.
     func had(_ index: Int) -> LayerTarget? {
         entries[index].before >= 0 ? entries[index].steps[entries[index].before].target : nil
     }
@@ -206,22 +206,22 @@ private struct Division {
             bitsPerSecond: (used + entry.steps[entry.given + 1].bitrate.value - has) * configuration.rising)
     }
 
-    /// Who would be given a step if there were more: as in the division, first those that have nothing; then of the
-    /// most important class that could use more the one that has the fewest.
+    /// The stream that would be given the next step if there were more to give. As in the division that is first one
+    /// that has nothing; then, of the most important class that could use more, the one with the fewest steps.
     private var nextInTurn: Int? {
         let order = order.filter { entries[$0].given + 1 < entries[$0].steps.count }
         if let waiting = order.first(where: { entries[$0].given < 0 }) { return waiting }
         guard let first = order.first else { return nil }
         let importance = entries[first].demand.importance
-        // The first of equals.
+        // Of streams with equally many steps the first in the order.
         return order.filter { entries[$0].demand.importance == importance }
             .reduce(first) { entries[$1].given < entries[$0].given ? $1 : $0 }
     }
 }
 
 extension StreamDemand {
-    /// Whether it would have taken more than it was given, of what it had: otherwise it was the demand that fell, and
-    /// the path has nothing to do with it.
+    /// Whether there are steps above what was given, up to what the stream had before. If there are none, the demand
+    /// has fallen, and the stream was not lowered because of the path.
     fileprivate func offers(above given: LayerTarget?, upTo before: LayerTarget) -> Bool {
         guard case .video(let steps) = media else { return false }
         return steps.contains { step in step.target <= before && (given.map { step.target > $0 } ?? true) }

@@ -1,6 +1,6 @@
 public import RTCEngine
 
-/// What a layer costs.
+/// A choice of layers and its bitrate.
 public struct LayerStep: Sendable, Hashable {
     public var target: LayerTarget
     public var bitrate: Bitrate
@@ -40,7 +40,7 @@ public struct StreamDemand: Sendable, Hashable {
     /// How many pixels it is shown at, as far as the subscriber has said. Of streams with equal rank the larger is
     /// first.
     public var pixels: Int
-    /// The stream may be paused. Otherwise it has at least its lowest step, whether that fits or not.
+    /// Whether the stream may be paused. Otherwise it gets its lowest step even where that does not fit.
     public var mayPause: Bool
 
     public init(
@@ -59,14 +59,14 @@ public struct StreamDemand: Sendable, Hashable {
 
 /// What a subscriber says about how it shows a track (LiveKit's adaptive stream and `track_setting`).
 public struct SubscriberHints: Sendable, Hashable {
-    /// It does not show it at all.
+    /// The subscriber does not show it at all.
     public var isDisabled: Bool
     /// In pixels, 65,535 at most; 0 when it did not say.
     public private(set) var width: Int
     public private(set) var height: Int
     /// Pictures a second; 0 when it did not say.
     public var framesPerSecond: Int
-    /// The most that was asked for by name.
+    /// The highest quality that the subscriber has asked for.
     public var quality: VideoQuality
     /// Where the subscriber puts it among its streams when they do not all fit: 1 comes first; 0 when it did not say.
     public var priority: Int
@@ -76,7 +76,7 @@ public struct SubscriberHints: Sendable, Hashable {
         quality: VideoQuality = .high, priority: Int = 0
     ) {
         self.isDisabled = isDisabled
-        // Whatever a subscriber says: nothing is shown at more.
+        // Bounded, so that `pixels` cannot overflow whatever a subscriber says.
         self.width = min(max(width, 0), 65_535)
         self.height = min(max(height, 0), 65_535)
         self.framesPerSecond = framesPerSecond
@@ -99,17 +99,18 @@ public struct SubscriberHints: Sendable, Hashable {
         }
     }
 
-    /// The most layers that are of use.
+    /// The highest layers that the subscriber can use.
     ///
     /// - Parameters:
     ///   - sizes: of the spatial layers, lowest first.
     ///   - temporalLayers: how many there are; each but the lowest doubles the rate of pictures.
-    ///   - framesPerSecond: that the publisher makes; 0 when it has not said, which is taken for 30.
+    ///   - framesPerSecond: the publisher's rate of pictures; 0 where it has not said, which is taken for 30.
     /// - Returns: nil when nothing is wanted.
     public func limit(sizes: [Size], temporalLayers: Int, framesPerSecond: Int) -> LayerTarget? {
         guard !isDisabled, quality > .off, !sizes.isEmpty else { return nil }
-        // The first that is as large as it is shown; a picture that is held upright is compared upright. Publishers
-        // round sizes: a layer that is a little smaller is large enough.
+        // The lowest layer that is as large as the picture is shown. The longer sides are compared with each other, and
+        // the shorter ones, so that upright pictures count too. Publishers round sizes, so nine tenths are large
+        // enough.
         var spatial = sizes.count - 1
         if width > 0 || height > 0 {
             let wanted = (max(width, height) * 9 / 10, min(width, height) * 9 / 10)
@@ -117,7 +118,8 @@ public struct SubscriberHints: Sendable, Hashable {
                 sizes.firstIndex { max($0.width, $0.height) >= wanted.0 && min($0.width, $0.height) >= wanted.1 }
                 ?? spatial
         }
-        // Two-layer publishers name theirs LOW and MEDIUM: a name that no layer has is the next one below it.
+        // A publisher of two layers calls them LOW and MEDIUM. For a quality that no layer has, the next lower one is
+        // taken.
         let named = sizes.lastIndex { $0.quality <= quality } ?? 0
         spatial = min(spatial, named)
         return LayerTarget(
@@ -125,10 +127,10 @@ public struct SubscriberHints: Sendable, Hashable {
             temporal: temporalLimit(temporalLayers: temporalLayers, framesPerSecond: framesPerSecond))
     }
 
-    /// What cameras make, as a rule.
+    /// What most cameras send; assumed where the publisher has not said.
     static let usualFramesPerSecond = 30
 
-    /// The highest temporal layer that is of use.
+    /// The highest temporal layer that the subscriber can use: each above the lowest doubles the rate.
     func temporalLimit(temporalLayers: Int, framesPerSecond: Int) -> Int {
         var temporal = max(temporalLayers, 1) - 1
         var rate = framesPerSecond > 0 ? framesPerSecond : Self.usualFramesPerSecond
@@ -146,8 +148,8 @@ extension LayerBitrates {
     /// simulcast, where a larger picture is a stream of its own and may cost less than a smaller one, steps that cost
     /// no less than a larger picture are left out as well.
     ///
-    /// - Parameter prefersMotion: a larger picture is not worth it at less than half of the frame rate. Its lowest
-    ///   temporal layers are then no steps of their own, if there are smaller pictures.
+    /// - Parameter prefersMotion: whether a larger picture at less than half of the frame rate is worse than a smaller
+    ///   one. Then the lowest temporal layers of a larger picture are left out, if there are smaller pictures.
     public func steps(
         _ arrangement: LayerArrangement, limit: LayerTarget, prefersMotion: Bool = false, at now: Instant
     ) -> [LayerStep] {
@@ -165,7 +167,7 @@ extension LayerBitrates {
                     arrangement == .simulcast
                     ? cost(spatial: spatial, temporal: temporal, at: now)
                     : cumulativeCost(spatial: spatial, temporal: temporal, at: now)
-                // What nothing came of is no better than what is below it.
+                // Smaller pictures that cost no less are left out; but not for a layer of which nothing has come.
                 while bitrate > .zero, let last = steps.last, last.target.spatial < spatial, last.bitrate >= bitrate,
                     arrangement == .simulcast
                 {
@@ -173,7 +175,8 @@ extension LayerBitrates {
                 }
                 let target = LayerTarget(spatial: spatial, temporal: temporal)
                 if let last = steps.last, bitrate <= last.bitrate {
-                    // More pictures for nothing, as far as is known: while a layer begins again little has come of it.
+                    // This layer adds pictures at no known cost (little has come of it yet), so the step before
+                    // includes it.
                     if ofThis > 0 { steps[steps.count - 1].target = target }
                     continue
                 }

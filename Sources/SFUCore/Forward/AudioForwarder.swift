@@ -1,10 +1,9 @@
 public import RTCEngine
 
-/// One subscriber's part of a publication's sound: every packet, without a gap for what was left out while it was
-/// paused.
+/// Forwards an audio publication to one subscriber: every packet, and without a gap in the numbers after a pause.
 public struct AudioForwarder: Sendable {
     public private(set) var rewriter: StreamRewriter
-    /// Nothing goes out while it is, but padding in places that were kept before.
+    /// While it is paused nothing is sent, but padding for packets whose numbers were kept before.
     public var isPaused = false {
         didSet { if isPaused { rewriter.close() } }
     }
@@ -24,7 +23,7 @@ public struct AudioForwarder: Sendable {
                 ? rewriter.pad(place, with: packet) : rewriter.fill(place, with: packet, marker: packet.marker)
         case .past: return nil
         case .outside, .jump:
-            // A packet of before the pause is of no use to anybody any more.
+            // It begins again only with a packet that is newer than all before: others are of before the pause.
             guard !isPaused, !packet.isPadding, packet.isNewest else { return nil }
             rewriter.begin(packet, clocks: track.clocks, at: now)
         }
@@ -36,19 +35,20 @@ public struct AudioForwarder: Sendable {
         return rewriter.send(packet, marker: packet.marker, admission: 0, at: now)
     }
 
-    /// A packet of silence goes out in place of what is not passed on.
+    /// A silent packet to send while the stream is paused.
     ///
-    /// - Returns: nil while something is, and where nothing has been.
+    /// - Returns: nil while it is not paused, and where nothing was sent before.
     mutating func insertSilence(samples: Int, due: Instant) -> OutgoingPacket? {
         isPaused ? rewriter.insert(samples: samples, due: due) : nil
     }
 
-    /// A packet of padding goes out where nothing is passed on; nil while something is.
+    /// A padding packet to send while the stream is paused; nil otherwise.
     mutating func insertPadding(at now: Instant) -> OutgoingPacket? {
         isPaused ? rewriter.insertPadding(at: now) : nil
     }
 
-    /// What a subscriber asks for (RFC 4585 §6.2.1): the packet as it was sent, and the published one.
+    /// Answers a subscriber's request for a lost packet (RFC 4585 §6.2.1): the packet as it was sent, and the published
+    /// one; nil when there is nothing to send.
     public mutating func repair(
         _ sequenceNumber: UInt16, of track: borrowing PublishedTrack, roundTrip: Interval, at now: Instant
     ) -> (out: OutgoingPacket, packet: PublishedPacket)? {

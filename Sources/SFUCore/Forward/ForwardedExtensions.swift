@@ -1,24 +1,24 @@
 public import RTCWire
 
-/// The header extensions (RFC 8285) of a published packet that speak of the media and not of the path: they go from the
-/// publisher to each subscriber, under the identifiers that each of them negotiated. Those of the path (mid, rid,
-/// transport-wide numbers, absolute send time) end at the server.
+/// The header extensions (RFC 8285) of a published packet that describe the media. They are forwarded to each
+/// subscriber under the identifiers that it has negotiated. Those that concern the path from publisher to server (mid,
+/// rid, transport-wide sequence numbers, absolute send time) are not forwarded.
 ///
-/// Made once for a packet, and looked at for every subscriber. The places are in the packet's bytes.
+/// Made once for a packet and used for every subscriber. The ranges are those of the packet's bytes.
 public struct ForwardedExtensions: Sendable {
     private var audioLevel: Range<Int>?
     private var videoOrientation: Range<Int>?
     private var absoluteCaptureTime: Range<Int>?
     private var playoutDelay: Range<Int>?
-    /// What subscribers are asked for in the place of that.
+    /// Sent to subscribers in place of the publisher's; nil to forward the publisher's.
     private var ownPlayoutDelay: PlayoutDelayLimits?
     private var dependencyDescriptor: Range<Int>?
     private var isEmpty = true
 
     /// - Parameters:
     ///   - header: of the published `packet`.
-    ///   - publisher: what was negotiated with who sent it.
-    ///   - own: what subscribers are asked for, whatever the packet says of it.
+    ///   - publisher: the identifiers that were negotiated with its publisher.
+    ///   - own: a playout delay to send in place of the packet's.
     public init(
         of header: RTPHeader, _ packet: RawSpan, from publisher: HeaderExtensionIDs,
         playoutDelay own: PlayoutDelayLimits? = nil
@@ -42,23 +42,23 @@ public struct ForwardedExtensions: Sendable {
         }
     }
 
-    /// Bytes by which a packet's elements may become longer on their way: each in the two-byte form, and one that it
-    /// did not have.
+    /// By how many bytes a packet's extensions may grow: all in the two-byte form, and a playout delay that it did not
+    /// have.
     static let growth = 5 * HeaderExtensionWriter.elementOverhead + PlayoutDelayLimits.size
 
-    /// One has more bytes than the one-byte form holds (RFC 8285 §4.2).
+    /// Whether an element is too long for the one-byte form (RFC 8285 §4.2).
     public var hasLongElements: Bool { (dependencyDescriptor?.count ?? 0) > 16 }
 
-    /// Appends what both negotiated to a block that the caller has begun and will finish.
+    /// Appends the elements that the subscriber has negotiated too. The caller begins and finishes the block.
     ///
     /// - Parameters:
     ///   - packet: the one that this was made of.
-    ///   - out: what the subscriber's packet differs by.
+    ///   - out: the packet as the subscriber gets it.
     public func append(
         of packet: RawSpan, to subscriber: HeaderExtensionIDs, _ out: OutgoingPacket,
         with writer: HeaderExtensionWriter, into bytes: inout OutputSpan<UInt8>
     ) {
-        // A packet that only fills a place says nothing of media.
+        // A padding packet has no media to describe.
         guard !isEmpty, !out.isPadding else { return }
         func append(_ range: Range<Int>?, as id: UInt8?) {
             guard let range, let id, writer.begin(id, length: range.count, in: &bytes) != nil else { return }

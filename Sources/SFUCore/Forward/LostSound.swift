@@ -1,20 +1,19 @@
 import RTCWire
 
-/// Earlier packets that a packet of redundancy brings along (RFC 2198), as packets of their own.
+/// Makes packets of the earlier sound that a packet with redundancy carries (RFC 2198).
 struct LostSound {
-    /// Those that directly precede the packet, the earliest first.
+    /// The blocks of earlier sound in the packet, the earliest first.
     private var blocks: [RedundantAudio.Block] = []
-    /// More are not made packets of: of one datagram there would be as many for every subscriber. Who means well sends
-    /// one or two along.
+    /// From how many blocks packets are made at most, since each is sent to every subscriber. Usual publishers send one
+    /// or two.
     static let most = 4
     /// Kept for its storage.
     private var bytes: [UInt8] = []
 
     /// Reads a payload.
     ///
-    /// - Returns: how many packets it brings of which it is known which ones they are. Blocks have no sequence numbers:
-    ///   the one that ends where the next begins is the packet before. Where there is silence between, or a block was
-    ///   left out, nothing can be told.
+    /// - Returns: of how many blocks the sequence number is known. Blocks have none themselves: one that ends where the
+    ///   next begins is the packet directly before that. With a pause between two blocks this cannot be told.
     mutating func read(_ payload: RawSpan, _ format: PayloadFormat) -> Int {
         blocks.removeAll(keepingCapacity: true)
         var reader = RedundantAudio.Reader(payload)
@@ -36,7 +35,7 @@ struct LostSound {
     mutating func packet(_ distance: Int, before header: RTPHeader, _ payload: RawSpan) -> [UInt8] {
         bytes.removeAll(keepingCapacity: true)
         let block = blocks[blocks.count - 1 - distance]
-        // What marks the beginning of a talk spurt, and how loud it was, is not known.
+        // The marker bit and the audio level of the lost packet are not known.
         RTPHeader(
             marker: false, payloadType: block.payloadType,
             sequenceNumber: header.sequenceNumber &- UInt16(truncatingIfNeeded: distance + 1),

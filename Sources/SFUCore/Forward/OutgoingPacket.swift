@@ -5,20 +5,20 @@ public struct OutgoingPacket: Sendable, Equatable {
     public var sequenceNumber: UInt16
     public var timestamp: UInt32
     public var marker: Bool
-    /// A place in the sequence that was kept for a packet which turned out not to be for this subscriber: to be sent
-    /// with no payload but padding (RFC 3550 §5.1).
+    /// Whether only padding is sent (RFC 3550 §5.1): the number was kept for a packet that is not for this subscriber,
+    /// or the packet only announces the stream.
     public var isPadding: Bool
     public var offsets: PictureOffsets
 
     /// Bytes of padding that make a packet without payload (RFC 3550 §5.1: zeros, and the last one counts them).
     public static let paddingSize = 4
 
-    /// How many bytes the media's extensions and the payload of a published packet take at most when it goes out.
+    /// The most bytes that the payload and the forwarded extensions of a published packet take when it is sent.
     public static func room(for packet: RawSpan) -> Int {
         packet.byteCount + ForwardedExtensions.growth
     }
 
-    /// Appends the payload with the numbers that this subscriber has to see; of padding, the padding.
+    /// Appends the payload with the counters that this subscriber gets; or the padding.
     ///
     /// - Parameters:
     ///   - payload: of `packet`, as it was published.

@@ -1,9 +1,9 @@
 public import RTCEngine
 
-/// The last packets of one published stream, whole and plain, shared by all who receive it: their requests for what
-/// they miss (RFC 4585 §6.2.1) are answered from here.
+/// The last packets of one published stream, complete and decrypted. All subscribers share it: their requests for lost
+/// packets (RFC 4585 §6.2.1) are answered from here.
 ///
-/// The bytes lie in one ring that is written over and over; a packet is found by its sequence number in one look.
+/// The bytes are in one ring buffer. A packet is found by its sequence number at once, without a search.
 /// Bounded in packets, bytes and age. The ring grows to its bound by doubling, when it would otherwise write over what
 /// is still young enough to be asked for; after that a packet costs no allocation.
 public struct PacketHistory: Sendable {
@@ -22,7 +22,7 @@ public struct PacketHistory: Sendable {
     private(set) var ring: [UInt8] = []
     /// Where the next byte goes, counted like a slot's start.
     private var head = 0
-    /// When the head was last at the ring's beginning.
+    /// When writing last began at the start of the ring.
     private var lapBegan = Instant.zero
     private let maximumBytes: Int
     private let maximumAge: Interval
@@ -31,7 +31,7 @@ public struct PacketHistory: Sendable {
 
     /// - Parameters:
     ///   - packets: rounded up to a power of two, 16 to 16,384.
-    ///   - bytes: at least what the smallest ring holds.
+    ///   - bytes: the largest size of the ring; raised to that of the smallest one.
     ///   - age: packets older than this are not found.
     public init(packets: Int, bytes: Int, age: Interval) {
         var size = 16
@@ -52,13 +52,15 @@ public struct PacketHistory: Sendable {
         PacketHistory(packets: 64, bytes: smallest, age: .seconds(Int64(2)))
     }
 
-    /// Bytes that are held now, used or not.
+    /// The size of the ring now, in bytes.
     public var capacity: Int { ring.count }
 
-    /// Whether this packet has been here, as far as is remembered.
+    /// Whether this packet was inserted, and no other has taken its slot since. Its bytes may be gone.
     public func contains(_ sequence: Int64) -> Bool { slots[place(of: sequence)].packet.sequence == sequence }
 
-    /// Keeps a copy. A packet that is too large for the ring, or older than those that are kept, is left out: false.
+    /// Keeps a copy.
+    ///
+    /// - Returns: false for a packet that is not kept: it is too large for the ring, or older than all slots.
     @discardableResult
     public mutating func insert(_ packet: PublishedPacket, _ bytes: RawSpan, at now: Instant) -> Bool {
         let count = bytes.byteCount
@@ -77,7 +79,7 @@ public struct PacketHistory: Sendable {
         return true
     }
 
-    /// What is known of a packet; nil when it is not kept any more.
+    /// The description of a packet; nil when the packet is not kept any more, or too old.
     public func packet(_ sequence: Int64, at now: Instant) -> PublishedPacket? {
         let place = place(of: sequence)
         guard isKept(place, sequence), now - slots[place].arrival <= maximumAge else { return nil }
@@ -96,7 +98,7 @@ public struct PacketHistory: Sendable {
         return start..<start + slots[place].count
     }
 
-    /// More has become known of a packet.
+    /// Replaces the description of a packet that is kept: more is known of it now.
     mutating func set(_ video: VideoDescriptor, of sequence: Int64) {
         let place = place(of: sequence)
         if isKept(place, sequence) { slots[place].packet.video = video }
@@ -111,13 +113,13 @@ public struct PacketHistory: Sendable {
     private func place(of sequence: Int64) -> Int { Int(truncatingIfNeeded: sequence & mask) }
 
     @inline(__always) private func isKept(_ place: Int, _ sequence: Int64) -> Bool {
-        // Written over when the ring has gone round since.
+        // The slot is another packet's by now, or the bytes were written over since.
         slots[place].packet.sequence == sequence && slots[place].start + ring.count >= head
     }
 
-    /// Makes room for `count` bytes in one piece at the head: where the ring's end is too near, they go to its
-    /// beginning, or the ring grows, if it went round before what it holds was old. It grows for a packet that is
-    /// larger than the whole of it, however old that is.
+    /// Makes room for `count` bytes in one piece at the head. At the end of the ring writing goes on at its start; or
+    /// the ring grows, if what would be written over is younger than `maximumAge`. It also grows for a packet that is
+    /// larger than the whole ring.
     private mutating func reserve(_ count: Int, at now: Instant) {
         if ring.isEmpty {
             ring = [UInt8](repeating: 0, count: Self.smallest)

@@ -7,19 +7,19 @@ import RTCWire
 ///
 /// A **segment** is a stretch of one published stream, from a packet that `begin` names to the next `begin` or `close`.
 /// In it packets take one place after the other, and those that are left out take none. A packet that has not come yet
-/// keeps its place: when it comes late, it is sent there, or, if it is not for this subscriber, padding is, for a place
-/// that stays empty would be asked for again and again.
+/// keeps its place: when it comes late, it is sent there. If it turns out not to be for this subscriber, padding is
+/// sent there, since the subscriber would ask for an empty place again and again.
 ///
-/// Every place is remembered for a while with all that was changed, so that a packet is sent again as it was.
+/// For some time it is remembered what was changed at each place, so that a packet can be sent again exactly as it was.
 public struct StreamRewriter: Sendable {
-    /// What of a stream a subscriber got at some moment, in a form that only its selector understands.
+    /// Which layers a subscriber got at some moment, in a form that only its selector understands.
     public typealias Admission = UInt16
 
     private enum Use: UInt8 {
         case empty
         /// Kept for a packet that has not come.
         case awaited
-        /// Likewise, and of no use any more: to be filled with padding.
+        /// Kept for a packet that would be of no use any more: if it comes, padding is sent instead.
         case forsaken
         case sent
         case padded
@@ -31,7 +31,7 @@ public struct StreamRewriter: Sendable {
         var timestampOffset: UInt32 = 0
         var offsets = PictureOffsets()
         var admission: Admission = 0
-        /// In milliseconds, wrapping; of meaning when `resends` is not 0.
+        /// When it was last sent again, in milliseconds, wrapping; has a meaning only when `resends` is not 0.
         var resentAt: UInt16 = 0
         var resends: UInt8 = 0
         var layer: UInt8 = 0
@@ -67,17 +67,17 @@ public struct StreamRewriter: Sendable {
         case jump
     }
 
-    // What each packet needs stands first: see `PeerMachine`.
+    // The fields that each packet needs come first, so that they share cache lines: see `PeerMachine`.
     private var places: [Place]
     private let mask: Int64
     private var next: Int64
-    /// The place after the last packet of media: of those that are kept beyond it nobody knows which pictures they are
-    /// of.
+    /// The place after the last packet of media that came in order. Of the places that are kept beyond it, it is not
+    /// known which pictures their packets are of.
     private var settled: Int64
     private var segment: Segment?
     private var isOpen = false
 
-    // What was seen last, and what is taken from it on the way out.
+    // The last numbers that came in, and the offsets that are subtracted from them.
     private var offsets = PictureOffsets()
     private var timestampOffset: UInt32 = 0
     private var last = PictureNumbers()
@@ -86,18 +86,20 @@ public struct StreamRewriter: Sendable {
     private var lastTimestamp: UInt32?
     private var lastTimestampAt = Instant.zero
 
-    /// More missing packets than this in a row, and places are not kept: the publisher has begun anew.
+    /// When more packets than this are missing in a row, the publisher has begun its numbers anew, and no places are
+    /// kept.
     public let maximumGap: Int64
     public let clockRate: UInt32
     private let begun: Int64
-    /// The segments before the present one, the last one last: a packet may come after more than one switch.
+    /// The segments before the present one, in their order: a packet may come late after more than one switch.
     private var earlier: [Segment] = []
     private static let mostEarlier = 4
-    /// When the stream's clock was seen to have begun anew; nil as long as it has not.
+    /// When the publisher's time stamps were last seen to begin anew; nil if they never were.
     private var clockBegan: Instant?
     private var lastLayer: UInt8 = 0
 
-    /// A request of a few bytes asks for many packets; receivers ask ten times at most.
+    /// How often one packet is sent again: a small request can ask for many packets, and receivers ask ten times at
+    /// most.
     private static let maximumResends = 10
 
     /// - Parameters:
@@ -109,7 +111,7 @@ public struct StreamRewriter: Sendable {
         self.init(capacity: size, clockRate: clockRate, begunAt: Int64(firstSequenceNumber) + 0x1_0000)
     }
 
-    /// How far a stream has got, for another one that goes on with it.
+    /// The end of a stream, for another one that continues it.
     struct End {
         fileprivate let capacity: Int
         fileprivate let clockRate: UInt32
@@ -129,8 +131,8 @@ public struct StreamRewriter: Sendable {
             lastTimestamp: lastTimestamp, lastTimestampAt: lastTimestampAt)
     }
 
-    /// Goes on where another one has ended, under the same source: numbers by one, and time by as much as has passed.
-    /// What went out before can no longer be asked for.
+    /// Continues a stream that has ended, with the same SSRC: the next sequence number follows, and the time stamp
+    /// grows by the time that has passed. Packets of before can no longer be asked for.
     init(continuing end: End) {
         self.init(capacity: end.capacity, clockRate: end.clockRate, begunAt: end.next)
         offsets = end.offsets
@@ -139,7 +141,7 @@ public struct StreamRewriter: Sendable {
         lastFrameNumber = end.lastFrameNumber
         lastTimestamp = end.lastTimestamp
         lastTimestampAt = end.lastTimestampAt
-        // Of no layer of the new publication: their clocks have nothing to do with each other.
+        // The last time stamp is of another publication, whose clock cannot be compared with this one's layers.
         lastLayer = .max
     }
 
@@ -161,12 +163,12 @@ public struct StreamRewriter: Sendable {
         StreamRewriter(capacity: 64, clockRate: clockRate, firstSequenceNumber: firstSequenceNumber)
     }
 
-    /// Anything has been sent.
+    /// Whether anything was sent.
     public var hasBegun: Bool { next > begun }
     /// The stream that is forwarded; nil before `begin` and after `close`.
     public var layer: UInt8? { isOpen ? segment?.layer : nil }
 
-    /// The place that the next packet takes.
+    /// Prefetches the place that the next packet will take.
     mutating func prefetch() {
         places.withUnsafeBufferPointer { places in
             guard let first = places.baseAddress else { return }
@@ -184,7 +186,7 @@ public struct StreamRewriter: Sendable {
             }
             return find(sequence, in: segment)
         }
-        // A switch leaves behind packets that are still on their way.
+        // A packet of an earlier segment may come after the switch to another one.
         if let segment, segment.holds(sequence, of: layer) { return find(sequence, in: segment) }
         for segment in earlier.reversed() where segment.holds(sequence, of: layer) {
             return find(sequence, in: segment)
@@ -192,7 +194,7 @@ public struct StreamRewriter: Sendable {
         return .outside
     }
 
-    /// Places of a segment are in the order of what came in, so that one of them is found by halving.
+    /// The places of a segment are in the order of the incoming numbers, so a binary search finds one.
     private func find(_ sequence: Int64, in segment: Segment) -> Standing {
         var low = max(segment.firstOutgoing, next - Int64(places.count))
         let end = min(segment.end, next)
@@ -223,7 +225,7 @@ public struct StreamRewriter: Sendable {
     /// first after a pause. Of pictures it starts a key frame.
     public mutating func begin(_ packet: PublishedPacket, clocks: [LayerClock], at now: Instant) {
         if let lastTimestamp {
-            // Numbers go on by one from the last that may have gone out, those of awaited packets among them.
+            // Each counter goes on one after the last one that was sent, or that an awaited packet may be sent with.
             let out = offsets
             let numbers = packet.video.numbers
             if numbers.pictureIDPlace > 0 {
@@ -243,8 +245,8 @@ public struct StreamRewriter: Sendable {
             timestampOffset = packet.timestamp &- timestamp
         }
         remember(packet)
-        // Their pictures would have the numbers and times that this packet's has.
-        // However many places a publisher has left empty, those that are remembered are all there is.
+        // Packets that are still awaited could be of pictures whose numbers and times the new segment uses now, so they
+        // will not be sent. Only remembered places have to be looked at.
         for place in max(settled, next - Int64(places.count))..<next where places[index(place)].use == .awaited {
             places[index(place)].use = .forsaken
         }
@@ -259,7 +261,7 @@ public struct StreamRewriter: Sendable {
         isOpen = true
     }
 
-    /// Nothing is forwarded until the next `begin`. What was kept stays to be asked for.
+    /// Forwards nothing until the next `begin`. What was sent can still be asked for.
     public mutating func close() { isOpen = false }
 
     /// Whether packets before this one, the next of the segment, are missing.
@@ -292,9 +294,9 @@ public struct StreamRewriter: Sendable {
         return outgoing(place, packet)
     }
 
-    /// Leaves out the next packet of the segment: those after it move up.
+    /// Leaves out the next packet of the segment: it takes no place.
     ///
-    /// - Parameter leavesOutPicture: the whole picture goes, so that its number goes with it.
+    /// - Parameter leavesOutPicture: its whole picture is left out, so its picture id is not used either.
     public mutating func skip(_ packet: PublishedPacket, leavesOutPicture: Bool, at now: Instant) {
         let numbers = packet.video.numbers
         if leavesOutPicture, numbers.pictureIDPlace > 0, numbers.pictureID != last.pictureID {
@@ -302,7 +304,7 @@ public struct StreamRewriter: Sendable {
         }
         if !packet.isPadding {
             remember(packet)
-            // What comes after it is later than what is still awaited from before it.
+            // Time goes on over what is left out, and so does `settled`.
             noteTimestamp(packet, at: now)
             settled = next
         }
@@ -316,7 +318,7 @@ public struct StreamRewriter: Sendable {
         next += 1
     }
 
-    /// The numbers that were seen last. Packets come here in order only.
+    /// Notes the counters of a packet. Called for packets in their order only.
     private mutating func remember(_ packet: PublishedPacket) {
         let numbers = packet.video.numbers
         if numbers.pictureIDPlace > 0 { last.pictureID = numbers.pictureID }
@@ -325,13 +327,14 @@ public struct StreamRewriter: Sendable {
         if packet.video.scheme == .dependency { lastFrameNumber = packet.video.dependency.frameNumber }
     }
 
-    /// Sends what the publisher has not sent, behind all else and between two segments. It is not kept to be asked for.
+    /// Makes a packet that the publisher has not sent, after all others, while no segment is open. It is not kept, so
+    /// it cannot be asked for.
     ///
-    /// - Parameter due: when it is to go out.
-    /// - Returns: where it belongs; nil while a segment goes on, and before anything has been sent.
+    /// - Parameter due: when it is to be sent.
+    /// - Returns: its numbers; nil while a segment is open, and before anything was sent.
     mutating func insert(samples: Int, due: Instant) -> OutgoingPacket? {
         guard !isOpen, let last = lastTimestamp else { return nil }
-        // Its places are in the order of what came, and this one is none of them.
+        // This place does not belong to the segment, whose places `find` searches in the order of the incoming numbers.
         if let end = segment?.end { segment?.end = min(end, next) }
         let step = min(max(elapsed(at: due), Int64(samples)), Self.longestStep)
         let timestamp = last &+ UInt32(truncatingIfNeeded: step)
@@ -345,7 +348,7 @@ public struct StreamRewriter: Sendable {
             offsets: PictureOffsets())
     }
 
-    /// Likewise a packet of padding, also before anything has been sent: the stream's time begins with it, anywhere.
+    /// Likewise a padding packet. It may be the first packet of all: then it sets the first time stamp, to any value.
     mutating func insertPadding(at now: Instant) -> OutgoingPacket? {
         if lastTimestamp == nil {
             lastTimestamp = UInt32(truncatingIfNeeded: begun) << 16
@@ -359,8 +362,7 @@ public struct StreamRewriter: Sendable {
 
     // MARK: Late
 
-    /// Sends a packet whose place was kept; padding, where another stream has begun meanwhile after a place that nobody
-    /// knows the picture of.
+    /// Sends a late packet at the place that was kept for it; or padding, where that place is of no use any more.
     public mutating func fill(_ place: Int64, with packet: PublishedPacket, marker: Bool) -> OutgoingPacket {
         guard places[index(place)].use == .awaited else { return pad(place, with: packet) }
         places[index(place)].use = .sent
@@ -384,17 +386,19 @@ public struct StreamRewriter: Sendable {
 
     // MARK: Time
 
-    /// After a longer pause time goes on by this. A timestamp has 32 bits (RFC 3550 §5.1): what is ahead by half of
-    /// them, 6.6 hours of pictures, is taken for earlier, here and by receivers.
+    /// The time stamp grows by no more than this at a time, however long a pause was. It has 32 bits (RFC 3550 §5.1):
+    /// one that is ahead by half of their range, 6.6 hours for video, is taken for an earlier one, here and by
+    /// receivers.
     private static let longestStep = Int64(1) << 30
 
-    /// The timestamp of a segment's first packet: after `last` by as much time as lies between the two.
+    /// The outgoing time stamp of a segment's first packet: `last` and the time between the two packets.
     private mutating func nextTimestamp(
         _ packet: PublishedPacket, after last: UInt32, _ clocks: [LayerClock], at now: Instant
     ) -> UInt32 {
         let elapsed = elapsed(at: now)
-        // Reports and the same stream's own clock are exact; they are believed when they agree with the time of arrival
-        // about as well as a path's delay allows. A publisher that was muted may have stopped its clock.
+        // The stream's own time stamps, or sender reports where the stream is another one, tell that time exactly. They
+        // are used if they agree with the times of arrival within five seconds; the time of arrival is used otherwise,
+        // since a publisher that was muted may have stopped its clock.
         let tolerance = 5 * Int64(clockRate)
         var known: Int64?
         let (old, new) = (Int(lastLayer), Int(packet.layer))
@@ -407,15 +411,15 @@ public struct StreamRewriter: Sendable {
         if let known {
             if abs(known - elapsed) <= tolerance { step = known } else { clockBegan = now }
         }
-        // The other layer's picture of the same moment, or one that came sooner: time does not stand still.
+        // The new layer's picture may be of the same moment or an earlier one; the time stamp grows by one tick then.
         return last &+ UInt32(truncatingIfNeeded: min(max(step, 1), Self.longestStep))
     }
 
-    /// How long after the last timestamp it is now, in ticks.
+    /// The time since the last outgoing time stamp, in ticks.
     private func elapsed(at now: Instant) -> Int64 { LayerClock.ticks(now - lastTimestampAt, clockRate: clockRate) }
 
-    /// Follows the timestamps of a segment. A stream that goes back by more than reordering of its pictures explains
-    /// has begun its clock anew, and goes on from the time of arrival.
+    /// Notes the highest time stamp. Where one goes back by more than a second, which no reordering of pictures
+    /// explains, the publisher's clock has begun anew, and the outgoing time stamps go on by the time of arrival.
     private mutating func noteTimestamp(_ packet: PublishedPacket, at now: Instant) {
         guard let last = lastTimestamp else {
             lastTimestamp = packet.timestamp &- timestampOffset
@@ -436,22 +440,22 @@ public struct StreamRewriter: Sendable {
         }
     }
 
-    /// The timestamp of a report as the subscriber knows it, for sender reports of our own (RFC 3550 §6.4.1); nil for
-    /// another stream than the one that is forwarded, and for a report of before its clock began anew.
+    /// The time stamp of a publisher's sender report in the subscriber's stream, for our own sender reports (RFC 3550
+    /// §6.4.1). Nil for a stream that is not forwarded, and for a report from before the clock began anew.
     public func translated(_ report: SenderClock, layer: Int) -> UInt32? {
         guard let segment, Int(segment.layer) == layer, hasBegun, clockBegan.map({ report.receivedAt > $0 }) ?? true
         else { return nil }
         return report.timestamp &- timestampOffset
     }
 
-    /// The last sequence number that went out, or whose place is kept.
+    /// The last sequence number that was sent or is kept for a packet.
     public var lastSequenceNumber: UInt16 { UInt16(truncatingIfNeeded: next - 1) }
 }
 
 // MARK: - Repair
 
 extension StreamRewriter {
-    /// Which published packet a subscriber misses.
+    /// The published packet that a subscriber misses, and its place.
     public struct Missed: Sendable, Equatable {
         public var layer: UInt8
         /// The low bits of its sequence.
@@ -459,8 +463,8 @@ extension StreamRewriter {
         let place: Int64
     }
 
-    /// What a subscriber asks for by NACK (RFC 4585 §6.2.1); nil when it is unknown, was sent again less than a round
-    /// trip ago, or so often that once more would not help, or has not come itself.
+    /// The packet that a subscriber asks for by NACK (RFC 4585 §6.2.1). Nil where nothing is to be sent: the number is
+    /// not known any more, the packet has not come itself, it was sent again less than a round trip ago, or too often.
     public mutating func missed(_ sequenceNumber: UInt16, roundTrip: Interval, at now: Instant) -> Missed? {
         let step = SequenceNumber.distance(from: UInt16(truncatingIfNeeded: next - 1), to: sequenceNumber)
         let outgoing = next - 1 + Int64(step)

@@ -1,25 +1,25 @@
 public import RTCEngine
 import RTCWire
 
-/// One subscriber's part of a publication's pictures: chooses what is forwarded (`LayerSelector`) and numbers it
+/// Forwards a video publication to one subscriber: chooses packets (`LayerSelector`) and numbers them
 /// (`StreamRewriter`).
 ///
-/// Whoever owns it gives it every packet of the publication, once it is in the track's histories, and after each of
-/// them those that `nextMissed` names, which came before it was known that they are wanted.
+/// The owner calls `receive` with every packet of the publication once it is in the track's histories, and after each
+/// with the packets that `nextMissed` names: they came before it was known that they are wanted.
 public struct VideoForwarder: Sendable {
-    /// A key frame's stream is not gone to in the middle of a picture of the one before; the rest of that is waited for
-    /// so long.
+    /// When a key frame of another stream comes in the middle of a picture, the rest of the picture is waited for
+    /// before the switch, but no longer than this.
     static let patienceWithPicture = Interval.milliseconds(30)
-    /// A key frame that begins longer ago than so many packets is not gone to any more: what is missed since would come
-    /// as one burst.
+    /// No switch is made to a key frame that began more than so many packets ago, for all packets since would be sent
+    /// in one burst.
     static let mostMissed: Int64 = 200
 
-    /// The picture that goes out has not ended.
+    /// Whether the last packet that was sent was not the last of its picture.
     private var isInsidePicture = false
     private var lastTimestamp: UInt32 = 0
-    /// A key frame that is gone to when the picture has ended.
+    /// The start of a key frame of another stream, to which to switch when the present picture has ended.
     private var waiting: (layer: UInt8, sequence: Int64, since: Instant)?
-    /// Packets of the forwarded stream that came before it was.
+    /// Packets of the forwarded stream that came before the switch to it, and are still to be forwarded.
     private var missed: (layer: UInt8, next: Int64, last: Int64)?
     public private(set) var rewriter: StreamRewriter
     public private(set) var selector: LayerSelector
@@ -29,7 +29,7 @@ public struct VideoForwarder: Sendable {
         self.rewriter = rewriter
     }
 
-    /// What is wanted; nil pauses.
+    /// The layers to forward; nil pauses.
     public var target: LayerTarget? {
         get { selector.target }
         set {
@@ -38,7 +38,7 @@ public struct VideoForwarder: Sendable {
         }
     }
 
-    /// What can be gone on with only from a key frame.
+    /// Ends what is forwarded. It can begin again only at a key frame.
     private mutating func stop() {
         selector.end()
         rewriter.close()
@@ -65,7 +65,7 @@ public struct VideoForwarder: Sendable {
             return rewriter.fill(place, with: packet, marker: marker)
         case .past: return nil
         case .jump:
-            // The publisher began anew, and so does the subscriber, with the next key frame; which may be this one.
+            // The publisher has begun its numbers anew. The subscriber goes on at the next key frame, perhaps this one.
             stop()
             return consider(packet, of: track, at: now)
         case .outside: return consider(packet, of: track, at: now)
@@ -80,21 +80,23 @@ public struct VideoForwarder: Sendable {
         return (missed.layer, missed.next)
     }
 
-    /// The memory that the next packet takes. `mutating`: a look through the optional in which it lies would copy it.
+    /// Prefetches the memory that the next packet needs. `mutating`, because a call through the optional that holds it
+    /// would copy it otherwise.
     mutating func prefetch() { rewriter.prefetch() }
 
     private mutating func forward(
         _ packet: PublishedPacket, of track: borrowing PublishedTrack, at now: Instant
     ) -> OutgoingPacket? {
-        // The picture's end is lost, or on its way: the key frame does not wait for it. Places are not kept any more,
-        // for what takes them could be of a picture that comes after the key frame's.
+        // The picture's end has not come, and the next picture has begun or the patience is over, so the switch is
+        // made. No places are kept for missing packets from here on: they could be of a picture after the key frame's.
         if let waiting, packet.timestamp != lastTimestamp || now - waiting.since > Self.patienceWithPicture,
             goToWaiting(of: track, at: now)
         {
             return nil
         }
         guard packet.isPadding || selector.canJudge(packet) else {
-            // It goes on with the next key frame, or the one that this belongs to when that one's first packet comes.
+            // It goes on at the next key frame: or at the one that this packet is of, when that one's first packet
+            // comes.
             stop()
             return nil
         }
@@ -122,7 +124,7 @@ public struct VideoForwarder: Sendable {
         rewriter.skip(packet, leavesOutPicture: track.format == .vp8, at: now)
     }
 
-    /// A packet of a stream that is not forwarded, or of before it was.
+    /// Considers a switch at a packet of a stream that is not forwarded, or of before it was.
     private mutating func consider(
         _ packet: PublishedPacket, of track: borrowing PublishedTrack, at now: Instant
     ) -> OutgoingPacket? {
@@ -131,7 +133,7 @@ public struct VideoForwarder: Sendable {
         let newest = track.highestSequence(of: Int(packet.layer)) ?? packet.sequence
         guard newest - packet.sequence < Self.mostMissed else { return nil }
         if isInsidePicture {
-            // The latest key frame is as good as the one before.
+            // In place of an earlier key frame that waits: the newer one will do.
             waiting = (packet.layer, packet.sequence, now)
             return nil
         }
@@ -144,7 +146,9 @@ public struct VideoForwarder: Sendable {
         return forward(packet, of: track, at: now)
     }
 
-    /// Takes up the key frame that waits, if it is still wanted and kept.
+    /// Switches to the key frame that waits, if it is still wanted and in the history.
+    ///
+    /// - Returns: whether it does.
     private mutating func goToWaiting(of track: borrowing PublishedTrack, at now: Instant) -> Bool {
         guard let key = waiting else { return false }
         waiting = nil
@@ -157,7 +161,7 @@ public struct VideoForwarder: Sendable {
         return true
     }
 
-    /// A packet of padding goes out where nothing is passed on; nil while something is.
+    /// A padding packet to send while the stream is paused; nil otherwise.
     mutating func insertPadding(at now: Instant) -> OutgoingPacket? {
         target == nil ? rewriter.insertPadding(at: now) : nil
     }
@@ -169,7 +173,7 @@ public struct VideoForwarder: Sendable {
 
     // MARK: Repair
 
-    /// What a subscriber asks for (RFC 4585 §6.2.1).
+    /// Answers a subscriber's request for a lost packet (RFC 4585 §6.2.1).
     ///
     /// - Returns: the packet as it was sent, and the published one, whose bytes are in the history of its stream; nil
     ///   when there is nothing to send.

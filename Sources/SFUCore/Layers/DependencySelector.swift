@@ -1,8 +1,8 @@
 import RTCWire
 
-/// Chooses layers by dependency descriptors (AV1 RTP specification, appendix A), for every codec: a frame is forwarded
-/// when it is present in the decode target that was chosen, and another target is chosen at a frame that the publisher
-/// marks as a switch to it and whose references and chain were forwarded.
+/// Chooses layers by dependency descriptors (AV1 RTP specification, appendix A), which any codec may have. A frame is
+/// forwarded when it is present in the chosen decode target. Another target is chosen at a frame that the publisher
+/// marks as a switch to it, if the frames that this one refers to, and those of the target's chain, were forwarded.
 struct DependencySelector: Sendable {
     /// The decode target that is forwarded; nil before the first key frame.
     private(set) var target: Int?
@@ -11,11 +11,12 @@ struct DependencySelector: Sendable {
     /// Which of the last 512 frames were forwarded, a bit each.
     private var sent = SIMD8<UInt64>(repeating: 0)
     private static let memory: UInt16 = 512
-    /// How many frames before `frame` the last one of each chain is.
+    /// For each chain, how many frames before `frame` its last frame is.
     private var chains = SIMD8<UInt8>(repeating: 0)
-    /// So many frames have come, 255 at most, none of which was a switch to the lower layers that are wanted.
+    /// How many frames have come, up to 255, since lower layers are wanted, none of which was a switch to those.
     private var framesAbove: UInt8 = 0
-    /// More than a second of three layers at 30 pictures a second.
+    /// For how many frames a switch to lower layers is waited for: a little more than a second of three layers at 30
+    /// pictures a second.
     private static let patience: UInt8 = 100
 
     mutating func keeps(_ video: VideoDescriptor, _ table: DependencyTable, wanted: LayerTarget) -> Bool {
@@ -34,7 +35,7 @@ struct DependencySelector: Sendable {
         return keepsFrame
     }
 
-    /// A frame whose place was kept is sent now.
+    /// A late frame is sent.
     mutating func filled(_ video: VideoDescriptor) {
         guard let frame, frame &- video.dependency.frameNumber < Self.memory else { return }
         mark(video.dependency.frameNumber)
@@ -47,7 +48,7 @@ struct DependencySelector: Sendable {
         }
         let isAbove = target.map { table.spatialLayer(of: desired) < table.spatialLayer(of: $0) } ?? false
         framesAbove = isAbove ? min(framesAbove, .max - 1) + 1 : 0
-        // Where the present target is still sent and not too much, only a better one is an improvement.
+        // The present target, if it is still sent and no higher than wanted, is left only for a better one.
         var chosen: Int?
         if let target, isActive(target, dependency), Self.layers(target, table).isWithin(wanted) { chosen = target }
         for candidate in 0..<table.targetCount where candidate != target && isActive(candidate, dependency) {
@@ -64,8 +65,9 @@ struct DependencySelector: Sendable {
         dependency.activeTargets >> UInt32(target) & 1 != 0
     }
 
-    /// §A.4: a switch indication promises that what follows of the target can be decoded, if this frame can; §A.5: and
-    /// no frame that the target needs was missed, if its chain is whole.
+    /// Whether another target can be forwarded from this frame on. §A.4: the switch indication promises that the
+    /// target's later frames can be decoded if this one can. §A.5: if the last frame of the target's chain was
+    /// forwarded, no frame that the target needs is missing.
     private func canSwitch(to target: Int, _ dependency: FrameDependency, _ table: DependencyTable) -> Bool {
         guard dependency.indication(target) == .switching, !dependency.hasMoreReferences else { return false }
         if let chain = table.chain(of: target) {
@@ -86,7 +88,7 @@ struct DependencySelector: Sendable {
         LayerTarget(spatial: Int(table.spatialLayer(of: target)), temporal: Int(table.temporalLayer(of: target)))
     }
 
-    /// The best of the targets that are sent and wanted; when there is none, the least of those that are sent.
+    /// The highest target that is sent and no higher than wanted; if there is none, the lowest that is sent.
     private static func best(_ table: DependencyTable, wanted: LayerTarget, active: UInt32) -> Int? {
         var best: Int?
         var least: Int?
@@ -125,14 +127,15 @@ struct DependencySelector: Sendable {
         return sent[word(earlier)] & bit(earlier) != 0
     }
 
-    /// The picture ends here for this subscriber: the layers above are not for it.
+    /// Whether this is the last packet of the picture for this subscriber, who does not get the layers above.
     func endsPicture(_ video: VideoDescriptor, _ table: DependencyTable) -> Bool {
         guard let target else { return false }
         return video.endsFrame && video.spatialLayer == table.spatialLayer(of: target)
     }
 
-    /// Another spatial layer is wanted than is forwarded. Higher ones are joined at key frames as a rule; a lower one
-    /// that the present one is predicted from is whole, and joined at its next frame that is marked as a switch.
+    /// Whether a key frame is needed for another spatial layer. A higher one can mostly be joined only at a key frame.
+    /// A lower one from which the present one is predicted was forwarded completely, so it can be joined at its next
+    /// switch; that is waited for (`patience`).
     func needsKeyFrame(_ table: DependencyTable, active: UInt32, wanted: LayerTarget) -> Bool {
         guard let desired = Self.best(table, wanted: wanted, active: active) else { return false }
         guard let target else { return true }
@@ -141,7 +144,7 @@ struct DependencySelector: Sendable {
         return goal != present
     }
 
-    /// Whether all was sent that the target needs, as far as its chain tells.
+    /// Whether the last frame of the target's chain was sent, and so everything that the target needs.
     private func isWhole(_ target: Int, _ table: DependencyTable) -> Bool {
         guard let frame, let chain = table.chain(of: target) else { return false }
         return wasSent(frame, back: UInt16(chains[chain]))

@@ -2,9 +2,9 @@ public import RTCEngine
 
 /// Decides which packets of a publication a subscriber gets: which simulcast stream, and which layers inside it.
 ///
-/// What is wanted is a `LayerTarget`, which the allocator sets. What can be had is another matter: streams are changed
-/// at key frames, layers inside a stream where the publisher says that they can be joined. Until then what there is
-/// goes on, and `keyFrameWish` says of which stream a key frame is needed.
+/// The allocator sets what is wanted, a `LayerTarget`. It cannot be had at every packet: the stream is changed at a key
+/// frame, and layers inside a stream where the publisher marks that they can be joined. Until then the present layers
+/// go on, and `keyFrameWish` says of which stream a key frame is needed.
 public struct LayerSelector: Sendable {
     public enum Verdict: Sendable, Hashable {
         /// - endsPicture: the last packet of the picture for this subscriber.
@@ -15,11 +15,11 @@ public struct LayerSelector: Sendable {
     /// A request for a key frame is repeated after so long without one.
     static let wishInterval = Interval.milliseconds(500)
 
-    /// What is wanted; nil: nothing.
+    /// The layers that are wanted; nil for none.
     public var target: LayerTarget?
     /// The stream that is forwarded; nil until a key frame has come.
     public private(set) var current: UInt8?
-    /// What tells the layers of the stream that is forwarded.
+    /// How the packets of the forwarded stream say which layers they are of.
     private var scheme = VideoDescriptor.Scheme.none
     private var temporal = TemporalSelector()
     private var lastWish: (layer: UInt8, at: Instant)?
@@ -31,7 +31,8 @@ public struct LayerSelector: Sendable {
 
     // MARK: Streams
 
-    /// The stream to go to: the highest one that is sent and wanted, or the lowest that is sent; nil when none is.
+    /// The stream to switch to: the highest that comes and is wanted; without one the lowest that comes; nil when none
+    /// does.
     private func goal(of track: borrowing PublishedTrack) -> UInt8? {
         let live = track.bitrates.live
         guard let target, live != 0 else { return nil }
@@ -40,8 +41,9 @@ public struct LayerSelector: Sendable {
         return UInt8(wanted.highestSetBit ?? live.trailingZeroBitCount)
     }
 
-    /// Whether the subscriber may be taken to the stream of this packet, here: it starts a key frame, and the stream is
-    /// nearer to the goal than the present one. Without any, whatever is not too much will do for the beginning.
+    /// Whether the subscriber may be switched to this packet's stream at this packet: it has to start a key frame, and
+    /// its stream has to be nearer to the goal than the present one. Where nothing is forwarded yet, any stream up to
+    /// the goal will do.
     public func canBegin(_ packet: PublishedPacket, of track: borrowing PublishedTrack) -> Bool {
         guard packet.video.startsKeyFrame, let goal = goal(of: track) else { return false }
         guard let current else { return packet.layer <= goal }
@@ -49,7 +51,7 @@ public struct LayerSelector: Sendable {
         return current < goal ? (current + 1...goal).contains(packet.layer) : (goal..<current).contains(packet.layer)
     }
 
-    /// The stream of this packet is forwarded from here.
+    /// Switches to the stream of this packet, from this packet on.
     public mutating func begin(_ packet: PublishedPacket) {
         current = packet.layer
         beginScheme(packet.video.scheme)
@@ -62,30 +64,30 @@ public struct LayerSelector: Sendable {
         dependency = DependencySelector()
     }
 
-    /// Nothing of what is forwarded can be gone on with: it was paused, or the publisher began anew.
+    /// Forgets the present stream, which cannot go on: it was paused, or the publisher has begun anew.
     public mutating func end() { current = nil }
 
     // MARK: Layers of a stream
 
-    /// What is wanted of the stream that is forwarded.
+    /// The layers that are wanted inside the forwarded stream.
     private func wanted(of track: borrowing PublishedTrack) -> LayerTarget {
         guard let target, let current else { return .lowest }
         switch track.arrangement {
         case .scalable: return target
-        // On the way up all there is of the lower stream; where only a higher one is sent, as smooth as was asked for.
+        // While a higher stream is waited for, the lower one is forwarded with all its temporal layers.
         case .simulcast:
             return current < target.spatial ? .highest : LayerTarget(spatial: 7, temporal: Int(target.temporal))
         }
     }
 
-    /// Whether it can be told what the packet is, and what of those after it can be decoded. A descriptor that cannot
-    /// be understood says nothing of its frame; a key frame needs nothing said. Most often the packet before it is
-    /// missing, which begins a key frame and brings another structure.
+    /// Whether the packet's layers are known, as the stream's others are. Where a descriptor cannot be understood, most
+    /// often the packet before it is missing, which began a key frame and had another structure. At a key frame nothing
+    /// of before has to be known.
     func canJudge(_ packet: PublishedPacket) -> Bool {
         packet.video.scheme == scheme || packet.video.startsKeyFrame
     }
 
-    /// Decides about the next packet of the stream, which can be judged.
+    /// Decides about the next packet of the stream, for which `canJudge` is true.
     ///
     /// - Parameter followsGap: packets before it are missing.
     public mutating func judge(
@@ -109,7 +111,7 @@ public struct LayerSelector: Sendable {
         }
     }
 
-    /// What the subscriber gets at present, to judge packets that come late.
+    /// The layers that the subscriber gets now, in a form that `admits` takes for packets that come late.
     public var admission: StreamRewriter.Admission {
         switch scheme {
         case .none, .vp8: temporal.admission
@@ -118,7 +120,7 @@ public struct LayerSelector: Sendable {
         }
     }
 
-    /// Whether a packet that comes late is one of those that the subscriber got then.
+    /// Whether a late packet is of the layers that the subscriber got when its place was kept.
     public func admits(_ packet: PublishedPacket, under admission: StreamRewriter.Admission) -> Bool {
         guard packet.video.scheme == scheme else { return false }
         return switch scheme {
@@ -128,7 +130,7 @@ public struct LayerSelector: Sendable {
         }
     }
 
-    /// Whether such a packet is the last of its picture for this subscriber.
+    /// Whether such a late packet is the last of its picture for this subscriber.
     func endsPicture(
         _ packet: PublishedPacket, of track: borrowing PublishedTrack, under admission: StreamRewriter.Admission
     ) -> Bool {
@@ -142,7 +144,7 @@ public struct LayerSelector: Sendable {
         }
     }
 
-    /// A late packet goes out: later switches may rely on its frame.
+    /// A late packet is sent: a later switch of layers may need its frame.
     mutating func filled(_ packet: PublishedPacket) {
         if packet.video.scheme == .dependency, packet.layer == current { dependency.filled(packet.video) }
     }
@@ -171,7 +173,7 @@ public struct LayerSelector: Sendable {
 
     // MARK: Key frames
 
-    /// The stream of which a key frame is needed to get nearer to what is wanted; nil when none is.
+    /// The stream of which a key frame is needed for what is wanted; nil when none is needed.
     public func neededKeyFrame(of track: borrowing PublishedTrack) -> UInt8? {
         guard let goal = goal(of: track) else { return nil }
         guard current == goal else { return goal }
@@ -179,7 +181,7 @@ public struct LayerSelector: Sendable {
         switch scheme {
         case .none, .vp8: return nil
         case .vp9:
-            // Of the layers inside one of several streams it is not known which come.
+            // Which layers come inside one of several simulcast streams is not known.
             guard track.arrangement != .simulcast else { return vp9.isBroken ? goal : nil }
             let highest = UInt8(track.bitrates.live.highestSetBit ?? 0)
             return vp9.needsKeyPicture(wanted: wanted, highest: highest) ? goal : nil
@@ -189,7 +191,7 @@ public struct LayerSelector: Sendable {
         }
     }
 
-    /// Like `neededKeyFrame`, when it is time to ask: at once, and again after the interval.
+    /// As `neededKeyFrame`, but only when it is time to ask: at once, and then once in each `wishInterval`.
     public mutating func keyFrameWish(of track: borrowing PublishedTrack, at now: Instant) -> UInt8? {
         guard let layer = neededKeyFrame(of: track) else {
             lastWish = nil

@@ -1,5 +1,5 @@
-/// How much of a publication is wanted: layers up to these. What a spatial layer is depends on the publication: a
-/// simulcast stream, or a layer inside the one stream there is.
+/// The highest layers of a publication that are wanted. A spatial layer is a simulcast stream, or a layer inside the
+/// only stream: see `LayerArrangement`.
 public struct LayerTarget: Sendable, Hashable, Comparable {
     public var spatial: UInt8
     public var temporal: UInt8
@@ -9,13 +9,13 @@ public struct LayerTarget: Sendable, Hashable, Comparable {
         self.temporal = UInt8(clamping: temporal)
     }
 
-    /// All there is.
+    /// All layers.
     public static let highest = LayerTarget(spatial: 7, temporal: 7)
     public static let lowest = LayerTarget(spatial: 0, temporal: 0)
 
     /// A larger picture counts more than a smoother one.
     public static func < (lhs: Self, rhs: Self) -> Bool { (lhs.spatial, lhs.temporal) < (rhs.spatial, rhs.temporal) }
 
-    /// Both layers within the other's.
+    /// Whether neither layer is above the other's.
     func isWithin(_ other: LayerTarget) -> Bool { spatial <= other.spatial && temporal <= other.temporal }
 }

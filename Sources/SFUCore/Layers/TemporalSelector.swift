@@ -1,8 +1,8 @@
-/// Chooses temporal layers of a stream whose packets name them and say where one can be joined (RFC 7741 §4.2). Streams
-/// without layers go through here too: all of theirs is layer 0.
+/// Chooses temporal layers of a stream whose packets name their layer and say where a higher one can be joined (RFC
+/// 7741 §4.2). It is also used for streams without layers, of which everything is layer 0.
 ///
-/// Limits change where a frame's first packet comes in its turn, and nowhere else: so all packets of a frame meet the
-/// same fate, and a packet that comes late is judged by what held when its place was kept.
+/// The limit changes only when the first packet of a frame comes in its order. So all packets of a frame are treated
+/// alike, and a late one by the limit at the time when its place was kept.
 struct TemporalSelector: Sendable {
     private(set) var limit: UInt8 = 0
     private var frame: UInt32?
@@ -11,7 +11,7 @@ struct TemporalSelector: Sendable {
     mutating func keeps(_ video: VideoDescriptor, timestamp: UInt32, wanted: UInt8) -> Bool {
         if timestamp == frame { return keepsFrame }
         if video.startsKeyFrame {
-            // Nothing after it needs anything before it.
+            // No later frame needs one from before a key frame, so any layer can be joined.
             limit = wanted
         } else if video.startsFrame {
             if wanted < limit {

@@ -1,12 +1,12 @@
 public import RTCEngine
 public import RTCWire
 
-/// Finds out that a publisher's encoder has gone over to another of the codecs that were agreed, which needs no
-/// negotiation (RFC 8829 §5.10: all of an answer's formats may be sent): browsers do so when an encoder fails, and when
-/// a page asks for it (W3C webrtc-extensions: `RTCRtpEncodingParameters.codec`).
+/// Detects that a publisher's encoder has changed to another of the negotiated codecs. That needs no negotiation (RFC
+/// 8829 §5.10: all formats of an answer may be sent). Browsers do so when an encoder fails, and when a page asks for it
+/// (W3C webrtc-extensions: `RTCRtpEncodingParameters.codec`).
 ///
-/// Subscribers have agreed on one codec, so a change costs a negotiation with each. Packets that were under way when
-/// the encoder changed, and layers in codecs of their own, are no change.
+/// Subscribers have negotiated one codec only, so a change costs a negotiation with each. Packets that were under way
+/// when the encoder changed, and layers that have codecs of their own, do not count as a change.
 public struct CodecChangeDetector: Sendable {
     /// The encoder has changed when no packet of the former codec came for this long. Every layer of a picture sends
     /// more often.

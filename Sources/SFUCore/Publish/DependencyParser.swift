@@ -1,11 +1,11 @@
 import RTCWire
 
-/// Reads the dependency descriptors of one stream (AV1 RTP specification §A.8.2). Only those that bring a structure,
-/// one a key frame, allocate.
+/// Reads the dependency descriptors of one stream (AV1 RTP specification §A.8.2). Only a descriptor with a structure,
+/// one for each key frame, allocates memory.
 ///
-/// Packets come in whatever order. What one says of those after it, the structure and the active targets, is taken over
-/// only from a packet that is not older than the one that said it last: the first packet of an earlier key frame may
-/// come by retransmission when the next one is there.
+/// Packets may come in any order. The structure and the active targets hold for later packets too, so they are taken
+/// only from a packet that is not older than the one that they were taken from last: the first packet of a key frame
+/// may be sent again and come when the next key frame is there.
 struct DependencyParser: Sendable {
     /// One packet's descriptor.
     struct Reading: Equatable {
@@ -13,7 +13,7 @@ struct DependencyParser: Sendable {
         var endsFrame: Bool
         var spatialLayer: UInt8
         var temporalLayer: UInt8
-        /// The structure came with this packet, and is in force from here on.
+        /// Whether the packet has a structure, which is used from here on.
         var bringsStructure: Bool
         var frame: FrameDependency
     }
@@ -85,7 +85,7 @@ struct DependencyParser: Sendable {
                 if chain < DependencyTable.maximumChains { frame.chainDifferences[chain] = UInt8(difference) }
             }
         }
-        // Nothing is remembered of a descriptor that is cut off.
+        // Only now, so that nothing is taken over from a descriptor that is cut off.
         guard let mask else { return true }
         frame.activeTargets = mask
         if sequence >= targetsSequence { (activeTargets, targetsSequence) = (mask, sequence) }
@@ -101,7 +101,7 @@ struct DependencyParser: Sendable {
         let isNewest = sequence >= tableSequence
         if isNewest {
             (table, tableSequence) = (DependencyTable(structure), sequence)
-            // Also where packets after it have come: what they say is read again.
+            // Even where later packets have come: those are read again.
             (activeTargets, targetsSequence) = (frame.activeTargets, sequence)
         }
         frame.take(descriptor.indications, descriptor.frameDifferences, descriptor.chainDifferences)

@@ -14,7 +14,7 @@ public struct Dynacast: Sendable {
 
     private enum State: Sendable {
         case settled
-        /// Fewer layers are wanted since some time; they go when it is over.
+        /// A lower quality is wanted; the publisher is told at this time, if it still is.
         case falling(at: Instant)
     }
 

@@ -1,19 +1,18 @@
 public import RTCWire
 
-/// A dependency descriptor (AV1 RTP specification §A.8) without storage of its own: it is read for every packet and
-/// kept with it.
+/// A dependency descriptor (AV1 RTP specification §A.8) that allocates nothing: one is read and kept for every packet.
 public struct FrameDependency: Sendable, Equatable {
     /// Counts the frames of all layers, wrapping.
     public var frameNumber: UInt16 = 0
-    /// Which decode targets are sent at present, a bit each.
+    /// The decode targets that are sent at present, a bit each.
     public var activeTargets: UInt32 = 0
     /// Two bits for each decode target.
     var indications: UInt64 = 0
-    /// How many frames back those are that it refers to; 0 is none.
+    /// The frames that it refers to: how many frames before it each is; 0 for none.
     var differences = SIMD8<UInt16>(repeating: 0)
-    /// How many frames back the last one of each chain is.
+    /// For each chain, how many frames before it the chain's last frame is.
     var chainDifferences = SIMD8<UInt8>(repeating: 0)
-    /// It refers to more frames than there is room for, which no codec's frames do: AV1 has seven references.
+    /// Whether it refers to more frames than `differences` holds. No codec's frames do: AV1 has seven references.
     var hasMoreReferences = false
 
     public init() {}
@@ -28,11 +27,11 @@ public struct FrameDependency: Sendable, Equatable {
         indications = indications & ~(3 << shift) | UInt64(indication.rawValue) << shift
     }
 
-    /// Nothing of earlier frames is needed.
+    /// Whether it refers to no other frame.
     var isIndependent: Bool { differences[0] == 0 && !hasMoreReferences }
 }
 
-/// A stream's dependency structure in the form in which packets are looked up in it.
+/// A stream's dependency structure, arranged so that a packet's template is found at once.
 public struct DependencyTable: Sendable {
     struct Template: Sendable {
         var spatialLayer: UInt8
@@ -40,7 +39,7 @@ public struct DependencyTable: Sendable {
         var frame: FrameDependency
     }
 
-    /// Chains beyond these are not followed: there is one for each spatial layer, and of those there are four at most.
+    /// Further chains are ignored. Usually there is one for each spatial layer, of which there are four at most.
     static let maximumChains = 8
     private static let noChain: UInt8 = 0xff
 
@@ -49,7 +48,8 @@ public struct DependencyTable: Sendable {
     /// 1 to 32.
     public let targetCount: Int
     let chainCount: Int
-    /// Of each decode target: four bits of spatial layer, four of temporal.
+    /// For each decode target its highest spatial layer in the upper four bits, and its highest temporal one in the
+    /// lower.
     private var layers = SIMD32<UInt8>(repeating: 0)
     private var chains = SIMD32<UInt8>(repeating: Self.noChain)
 

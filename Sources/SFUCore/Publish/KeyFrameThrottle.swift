@@ -1,7 +1,7 @@
 public import RTCEngine
 
-/// The subscribers' wishes for key frames of one published stream, made into few requests to its publisher: a key frame
-/// is many times a picture's size, and one of them serves all who wait.
+/// Makes few requests to a publisher from its subscribers' many wishes for key frames of one stream: a key frame is
+/// many times as large as another picture, and one of them serves all who wait.
 public struct KeyFrameThrottle: Sendable {
     private enum State: Sendable {
         case content
@@ -16,13 +16,13 @@ public struct KeyFrameThrottle: Sendable {
     /// - Parameter interval: no two requests are nearer to each other than this.
     public init(interval: Interval = .milliseconds(500)) { self.interval = interval }
 
-    /// A subscriber wants one.
+    /// A subscriber needs a key frame.
     public mutating func want(at now: Instant) {
         guard case .content = state else { return }
         state = .wanted(at: max(now, lastAsked.map { $0 + interval } ?? now))
     }
 
-    /// One has begun to come: it answers what was wanted before.
+    /// A key frame has begun to come: it serves all who wanted one before.
     public mutating func keyFrameReceived() { state = .content }
 
     /// True when the publisher is to be asked now.

@@ -1,10 +1,10 @@
 public import RTCEngine
 
-/// What arrives of each layer of a publication: its bitrate in the last second, what it costs to have it, and whether
+/// What comes of each layer of a publication: its bitrate in the last second, its typical bitrate (`cost`), and whether
 /// it is being sent at all.
 ///
-/// A layer is a simulcast stream or a spatial layer inside one, and in it temporal layers. Costs a few additions a
-/// packet and no storage that grows.
+/// A spatial layer is a simulcast stream, or a layer inside the only stream; it has temporal layers. A packet takes a
+/// few additions, and the memory does not grow.
 public struct LayerBitrates: Sendable {
     public static let maximumSpatialLayers = 4
     public static let maximumTemporalLayers = 4
@@ -24,28 +24,28 @@ public struct LayerBitrates: Sendable {
     /// Bytes of each cell in each step.
     private var bytes = [Int32](repeating: 0, count: Self.rows * Self.cells)
     private var totals = [Int](repeating: 0, count: Self.cells)
-    /// Of the windows before that one, the latest first.
+    /// The sums of each cell in the windows before that one, the latest window first.
     private var earlier = [Int](repeating: 0, count: (Self.windows - 1) * Self.cells)
     private var starved = StarvedLayers()
     /// The step that is being filled.
     private var current: Int64 = 0
     private var beginning: Instant?
-    /// When each layer was last heard of.
+    /// When the last packet of each layer came.
     private var heard: [Instant?] = Array(repeating: nil, count: Self.maximumSpatialLayers)
-    /// When each began, or began again.
+    /// When each layer began, or began again.
     private var began: [Instant?] = Array(repeating: nil, count: Self.maximumSpatialLayers)
     private var lastPacket: Instant?
-    /// It begins in the midst of a publication.
+    /// Whether counting has begun anew after a pause, and not with the publication.
     private var isResumed = false
-    /// The layers that are being sent, a bit each, without layers that are starved beside others. If all layers are
-    /// silent they stay in it: a still screen sends nothing, and neither does a publisher whose path is broken.
+    /// The layers that are being sent, a bit each. Starved layers are left out, unless all are. When nothing comes at
+    /// all the layers stay in it, since a still screen sends nothing, nor does a publisher whose path is broken.
     ///
-    /// Every subscriber asks for it with every packet.
+    /// A stored property, since it is read for every subscriber with every packet.
     public private(set) var live: UInt8 = 0
 
     public init() {}
 
-    /// Nothing is known yet of layers but that they are being sent.
+    /// Layers of which only is known that they are being sent.
     ///
     /// - Parameter live: a bit for each.
     init(live: UInt8, at now: Instant) {
@@ -54,14 +54,14 @@ public struct LayerBitrates: Sendable {
         }
     }
 
-    /// After a pause, in whose windows there is nothing, all is measured anew. The same layers are being sent.
+    /// Measures everything anew after a pause, in which nothing came. The same layers count as being sent.
     mutating func resume(at now: Instant) {
         self = LayerBitrates(live: live, at: now)
         isResumed = true
     }
 
-    /// - Parameter endsPicture: of simulcast layers that are compared by their pictures, whether it is a picture's last
-    ///   packet.
+    /// - Parameter endsPicture: whether it is the last packet of a picture; told only for simulcast layers whose rates
+    ///   of pictures are to be compared.
     public mutating func receive(
         bytes count: Int, spatial: Int, temporal: Int, endsPicture: Bool = false, at now: Instant
     ) {
@@ -72,7 +72,8 @@ public struct LayerBitrates: Sendable {
         totals[cell] += count
         if endsPicture { starved.pictureEnded(of: spatial, at: now) }
         if let lastPacket, now - lastPacket >= Self.patience {
-            // All were silent: whichever comes first afterwards, the others have the same time to come as before.
+            // Nothing came of any layer. The pause does not count, so that the others do not count as stopped when the
+            // first one comes again.
             for layer in heard.indices { heard[layer] = heard[layer].map { $0 + (now - lastPacket) } }
         }
         if heard[spatial].map({ now - $0 >= Self.patience }) ?? true { began[spatial] = now }
@@ -90,12 +91,12 @@ public struct LayerBitrates: Sendable {
             return
         }
         guard step > current else { return }
-        // After a longer silence every row goes, whichever it is.
+        // After a longer pause all rows are cleared.
         let passed = Int(min(step - current, Int64(Self.rows)))
         for offset in 1...passed { begin(Int((current + Int64(offset)) % Int64(Self.rows))) }
         current = step
         let fed = starved.advance(to: now)
-        // What a layer cost while it was starved is no measure.
+        // The bitrate of a layer while it was starved tells nothing of what it costs now.
         for layer in began.indices where fed >> UInt8(layer) & 1 != 0 { began[layer] = now }
         noteLive()
     }
@@ -109,13 +110,13 @@ public struct LayerBitrates: Sendable {
         live = mask & ~starved.mask != 0 ? mask & ~starved.mask : mask
     }
 
-    /// The publisher has been told what is wanted: what it did not send until then says nothing of what it can send.
+    /// The publisher was told what is wanted. What it did not send before does not tell what it can send.
     mutating func wantedAnew() {
         starved.wantedAnew()
         noteLive()
     }
 
-    /// A row is to be filled anew: one leaves each window for the one before it.
+    /// Clears a row to fill it anew: the oldest row of each window moves to the window before it.
     private mutating func begin(_ row: Int) {
         for cell in 0..<Self.cells {
             let last = Int(bytes[(row + 2 * Self.steps) % Self.rows * Self.cells + cell])
@@ -135,14 +136,15 @@ public struct LayerBitrates: Sendable {
         for layer in 0...min(max(temporal, 0), Self.maximumTemporalLayers - 1) {
             sum += totals[spatial * Self.maximumTemporalLayers + layer]
         }
-        // In the beginning the window is as long as what it has seen, and never so short that one key frame is a rate.
+        // In the beginning the window is as long as the time since then, but at least half a second, so that a single
+        // key frame is not taken for a bitrate.
         let length = min(max(now - beginning, .milliseconds(500)), Self.step * Int64(Self.steps))
         return Bitrate(bytes: sum, in: length)
     }
 
-    /// The bitrate of a layer: the median of the last three seconds, so that a second with a key frame, which a
-    /// subscriber needs when it switches to the layer, does not count. For a younger layer, which has begun with a key
-    /// frame, the smallest of its seconds.
+    /// The typical bitrate of a layer: the median of the last three seconds, so that one second with a key frame does
+    /// not count. Key frames come when subscribers switch to the layer. For a layer that is younger than three seconds,
+    /// and has begun with a key frame, the smallest of its seconds.
     public func cost(
         spatial: Int, temporal: Int = Self.maximumTemporalLayers - 1, at now: Instant
     ) -> Bitrate {
@@ -160,7 +162,7 @@ public struct LayerBitrates: Sendable {
         return Bitrate(bytes: now - began >= length * 3 ? max(low, min(high, sums.2)) : low, in: length)
     }
 
-    /// For a stream whose spatial layers need each other: the bitrate of this layer and those below it.
+    /// For a stream whose spatial layers depend on each other: the typical bitrate of this layer and all below it.
     public func cumulativeCost(
         spatial: Int, temporal: Int = Self.maximumTemporalLayers - 1, at now: Instant
     ) -> Bitrate {
@@ -179,10 +181,10 @@ public struct LayerBitrates: Sendable {
             || began - beginning < Self.togetherness && !isResumed
     }
 
-    /// Layers that begin with the publication come one after the other.
+    /// Layers that begin within this time after the publication count as begun with it.
     private static let togetherness = Interval.milliseconds(200)
 
-    /// How many temporal layers of a layer have come in the last second.
+    /// How many temporal layers of a spatial layer have come in the last second.
     public func temporalLayerCount(spatial: Int) -> Int {
         guard (0..<Self.maximumSpatialLayers).contains(spatial) else { return 0 }
         for layer in (0..<Self.maximumTemporalLayers).reversed()

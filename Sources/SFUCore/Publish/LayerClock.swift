@@ -1,8 +1,8 @@
 public import RTCEngine
 import RTCWire
 
-/// How a stream's timestamps lie on its sender's wall clock (RFC 3550 §6.4.1), from the last sender report. All streams
-/// of a publication share that clock, so it is what relates the timestamps of two layers.
+/// Relates a stream's time stamps to its sender's wall clock, by the last sender report (RFC 3550 §6.4.1). All streams
+/// of a publication share that clock, so it also relates the time stamps of two layers to each other.
 public struct LayerClock: Sendable, Hashable {
     /// Ticks a second.
     public let clockRate: UInt32

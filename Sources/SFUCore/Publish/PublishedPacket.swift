@@ -2,23 +2,24 @@
 public struct PublishedPacket: Sendable, Equatable {
     /// Which of the publication's streams: 0 is the lowest simulcast layer.
     public var layer: UInt8
-    /// Where in the payload the packet's own sound begins, behind that of earlier packets (RFC 2198); 0 for a packet
-    /// that is not of redundancy.
+    /// Where in the payload the packet's own sound begins, after that of earlier packets (RFC 2198); 0 without
+    /// redundancy.
     public var primaryOffset: UInt16 = 0
-    /// The earlier packets are not for others: they were sent while the track was muted.
+    /// Whether the earlier sound must not be forwarded, since it is of when the track was muted.
     public var hidesEarlierSound = false
-    /// The sequence number without its wraps.
+    /// The sequence number, extended so that it does not wrap.
     public var sequence: Int64
-    /// It came before all that are newer.
+    /// Whether it was newer than all packets before it when it came.
     public var isNewest = false
     public var timestamp: UInt32
     public var marker: Bool
-    /// Nothing but padding (RFC 3550 §5.1), or nothing at all: sent for the bandwidth's sake, of no use to others.
+    /// Whether it has only padding (RFC 3550 §5.1) or nothing: sent to measure the path, and of no use to others. A
+    /// packet of a muted track counts as one too.
     public var isPadding: Bool
-    /// Of sound it says nothing.
+    /// Empty for audio.
     public var video: VideoDescriptor
 
-    /// It brings earlier packets along, and others may have them.
+    /// Whether it carries earlier sound that may be forwarded.
     var bringsEarlierSound: Bool { primaryOffset > 1 && !isPadding && !hidesEarlierSound }
 
     public init(

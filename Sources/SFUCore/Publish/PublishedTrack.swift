@@ -1,30 +1,30 @@
 public import RTCEngine
 public import RTCWire
 
-/// What a server holds of one publication, shared by all its subscribers: of each of its streams the last packets, and
-/// what is known of its layers.
+/// What the server keeps of one publication for all its subscribers: the last packets of each stream, and what is known
+/// of its layers.
 ///
-/// There is one of it: a copy for each look would count references to all that it holds.
+/// It cannot be copied: each access could make a copy otherwise, and count references to all that it holds.
 public struct PublishedTrack: ~Copyable, Sendable {
     private struct Stream: Sendable {
         var parser: VideoDescriptorParser
         var history: PacketHistory
         var highest: Int64?
-        /// What was sent while the track was muted, as far as it is known: from the first that came then to the last.
+        /// The packets from the first to the last that came while the track was muted.
         var muted: ClosedRange<Int64>?
         var isMuted = false
-        /// The first that came after it was muted last.
+        /// The first packet that came after the track was last unmuted.
         var heardFrom = Int64.min
-        /// It has been muted since: whatever of that time came, or did not.
+        /// Whether the track was muted since the last packet, even if none came while it was.
         var wasMuted = false
-        /// Of the source that sends now.
+        /// The SSRC of the source that sends now.
         var ssrc: UInt32?
-        /// A jump is believed when the next packet continues from there (RFC 3550 §A.1).
+        /// The number that confirms a jump: it is believed when the next packet continues from there (RFC 3550 §A.1).
         var expectedAfterJump: UInt16?
-        /// The source numbers its packets anew from about here on, and none of them has been kept yet.
+        /// Set where the source is known to number its packets anew from about here on, until one of those is kept.
         var startsAnewAt: UInt16?
 
-        /// A packet has come that is newer than all before.
+        /// Notes whether the track is muted, at a packet that is newer than all before.
         mutating func noteMute(_ isMuted: Bool, at sequence: Int64) {
             if isMuted { muted = (self.isMuted ? muted?.lowerBound ?? sequence : sequence)...sequence }
             if !isMuted, self.isMuted || wasMuted {
@@ -34,17 +34,17 @@ public struct PublishedTrack: ~Copyable, Sendable {
             self.isMuted = isMuted
         }
 
-        /// How many packets may be read again, those that have not come among them: so many for each that comes, and
-        /// all that are kept at most, as in the beginning. Else a publisher each of whose packets brings a structure
-        /// for those that came before it would have us read them all each time.
+        /// How many more packets may be read again. Each packet that comes adds `rereadsForEach`, up to
+        /// `maximumRereads`, as many as are kept. Without this bound a publisher could send a structure with every
+        /// packet, and have all kept packets read again each time.
         var rereads = Self.maximumRereads
-        /// How many were.
+        /// How many were read again, in all.
         var reread = 0
         static let rereadsForEach = 4
         static let maximumRereads = 1_024
 
-        /// Packets that came before the structure to which they refer are understood now. In their order, for what one
-        /// says of the active targets holds for those after it.
+        /// Reads packets again that came before the structure to which they refer. In their order, since the active
+        /// targets of one hold for those after it.
         mutating func readAgain(after sequence: Int64, _ extensions: HeaderExtensionIDs) {
             guard let highest else { return }
             var next = max(sequence + 1, highest - Int64(Self.maximumRereads) + 1)
@@ -69,22 +69,22 @@ public struct PublishedTrack: ~Copyable, Sendable {
         }
     }
 
-    /// RFC 3550 §A.1 has 3,000, and 100 for packets that come late; retransmissions come later than that at a video's
-    /// rate.
+    /// RFC 3550 §A.1 has 3,000 for gaps and 100 for late packets. At the rate of video retransmissions are later than
+    /// that.
     private static let maximumDropout = 3_000
     private static let maximumMisorder = 2_000
 
-    /// As which temporal layer the sound of earlier packets is counted.
+    /// The temporal layer as which redundant sound is counted in `bitrates`.
     static let redundancyLayer = LayerBitrates.maximumTemporalLayers - 1
 
     public let format: PayloadFormat
-    /// Whether layers are streams of their own or lie inside one.
+    /// Whether each layer is a stream of its own, or all are inside one.
     public private(set) var arrangement: LayerArrangement
-    /// Layers are compared by their pictures.
+    /// Whether layers are compared by their rates of pictures (`StarvedLayers`).
     private let prefersMotion: Bool
     /// Which streams have come, a bit each.
     private var heard: UInt8 = 0
-    /// Of each stream, by its sender reports.
+    /// The clock of each stream, by its sender reports.
     public private(set) var clocks: [LayerClock]
     public var bitrates = LayerBitrates()
     private var streams: [Stream]
@@ -92,8 +92,8 @@ public struct PublishedTrack: ~Copyable, Sendable {
     /// - Parameters:
     ///   - streams: how many simulcast layers there may be, lowest first; 1 without simulcast.
     ///   - arrangement: as the publisher has it.
-    ///   - prefersMotion: a layer with hardly any pictures is left for a smaller one. Of a screen, which is to be read,
-    ///     it is not.
+    ///   - prefersMotion: whether a layer with hardly any pictures is given up for a smaller one: not for a shared
+    ///     screen, which is to be read.
     public init(
         format: PayloadFormat, streams count: Int = 1, arrangement: LayerArrangement = .simulcast,
         prefersMotion: Bool = true
@@ -111,33 +111,34 @@ public struct PublishedTrack: ~Copyable, Sendable {
 
     public var streamCount: Int { streams.count }
 
-    /// Nothing is to be heard or seen from now on; told beside each packet, for none may come before it is again.
+    /// The track is muted. `receive` is told with each packet too, but none may come before it is unmuted.
     public mutating func mute() {
         for index in streams.indices { streams[index].wasMuted = true }
     }
 
-    /// It is heard or seen again.
+    /// The track is unmuted.
     public mutating func unmute(at now: Instant) { bitrates.resume(at: now) }
 
-    /// A packet has come that cannot be kept, as one of another codec.
+    /// Takes note of a packet that is not kept, for example one of another codec.
     ///
-    /// - Parameter startsAnew: whoever received it knows that the source numbers its packets anew from this one on. The
-    ///   next one that is kept is known to be of those, however many are passed over before it.
+    /// - Parameter startsAnew: whether the source is known to number its packets anew from this one on. Then the next
+    ///   one that is kept is of those, however many are passed over before it.
     mutating func passOver(_ number: UInt16, startsAnew: Bool, layer: Int) {
         guard streams.indices.contains(layer), streams[layer].highest != nil else { return }
         if startsAnew || continuesAnew(number, layer: layer) { streams[layer].startsAnewAt = number }
     }
 
-    /// A plain packet of a stream has come, in whatever order, by retransmission or not.
+    /// Takes a decrypted packet of a stream, in any order, sent again or not.
     ///
-    /// - Parameter isMuted: nothing of it is to be heard or seen, now or later: it counts as padding, which takes the
-    ///   places that subscribers' streams have kept for it.
-    ///   - redundancy: what a packet of redundancy carries (RFC 2198).
-    ///   - startsAnew: whoever received it knows that the source numbers its packets anew from this one on; else a jump
-    ///     is believed when a second packet confirms it, and the first one is lost. It was held back until the next
-    ///     one came, so where the track has been muted since the one before, it counts as sent while it was.
-    /// - Returns: what forwarding sees of it, when it is kept; nil for a packet that was here before, that is older
-    ///   than those that are kept, or that nobody can use.
+    /// - Parameters:
+    ///   - isMuted: its content must not be forwarded, now or later. It counts as padding, which is sent at the places
+    ///     that were kept for it in the subscribers' streams.
+    ///   - redundancy: what a packet with redundancy carries (RFC 2198).
+    ///   - startsAnew: whether the source is known to number its packets anew from this one on. Otherwise a jump is
+    ///     believed when a second packet confirms it, and the first one is lost. A packet with this was held back until
+    ///     the next one came: if the track was muted since the packet before it, it counts as one of then.
+    /// - Returns: the packet as forwarding sees it; nil if it is not kept: it was here before, is older than those that
+    ///   are kept, or cannot be read.
     public mutating func receive(
         _ header: RTPHeader, _ packet: RawSpan, layer: Int, extensions: HeaderExtensionIDs, isMuted: Bool = false,
         redundancy: RedundantSound? = nil, startsAnew: Bool = false, at now: Instant
@@ -150,7 +151,7 @@ public struct PublishedTrack: ~Copyable, Sendable {
         let isMuted = isMuted || startsAnew && (streams[layer].isMuted || streams[layer].wasMuted)
         let isNewest = sequence > highest ?? .min
         if isNewest { streams[layer].noteMute(isMuted, at: sequence) }
-        // A retransmission may come when the track is no longer muted.
+        // A packet of when the track was muted may be sent again and come when it no longer is.
         let isSilent = isMuted || streams[layer].muted?.contains(sequence) ?? false
         var published = PublishedPacket(
             layer: layer, sequence: sequence, timestamp: header.timestamp, marker: header.marker,
@@ -182,22 +183,24 @@ public struct PublishedTrack: ~Copyable, Sendable {
                 spatial: isSimulcast ? layer : Int(published.video.spatialLayer),
                 temporal: Int(published.video.temporalLayer),
                 endsPicture: isSimulcast && prefersMotion && header.marker, at: now)
-            // A layer above: those who take the sound alone are not sent it.
+            // Redundant sound is counted as a layer above, since subscribers without redundancy do not get it.
             if earlier > 0 { bitrates.receive(bytes: earlier, spatial: 0, temporal: Self.redundancyLayer, at: now) }
         }
         return published
     }
 
-    /// Clients that announce several encodings of VP9 or AV1 may send one stream with the layers inside, as libwebrtc
-    /// where no scalability mode is named. That is seen when they come: the only stream there is has spatial layers.
+    /// Finds out how layers are arranged. Clients that announce several encodings of VP9 or AV1 may send a single
+    /// stream with the layers inside, as libwebrtc does where no scalability mode is named. That is known when only one
+    /// stream comes, and it has spatial layers.
     private mutating func arrange(by video: VideoDescriptor, ofStream layer: Int, at now: Instant) {
         guard streams.count > 1, format == .vp9 || format == .av1 else { return }
         heard |= 1 << UInt8(layer)
         if heard != 1 << UInt8(layer) {
-            // Several have come: each is a layer, for good.
+            // Several streams have come, so each is a layer, from now on and for good.
             guard arrangement != .simulcast else { return }
             arrangement = .simulcast
-            // What was counted by layers is counted by streams from here on; below, the other way round.
+            // Bitrates were counted by the layers inside a stream, and are counted by streams now. Below it is the
+            // other way round.
             bitrates = LayerBitrates(live: heard, at: now)
         } else {
             guard video.spatialLayer > 0, arrangement == .simulcast else { return }
@@ -206,7 +209,7 @@ public struct PublishedTrack: ~Copyable, Sendable {
         }
     }
 
-    /// The sequence number without its wraps; nil for a jump that no second packet has confirmed.
+    /// The sequence number, extended so that it does not wrap; nil for a jump that no second packet has confirmed.
     private mutating func unwrap(_ number: UInt16, of ssrc: UInt32, startsAnew: Bool, layer: Int) -> Int64? {
         guard let highest = streams[layer].highest else {
             streams[layer].ssrc = ssrc
@@ -214,7 +217,7 @@ public struct PublishedTrack: ~Copyable, Sendable {
             return streams[layer].highest
         }
         guard streams[layer].ssrc == ssrc else {
-            // Another source's numbers have nothing to do with those before.
+            // The numbers of another source do not continue those before.
             streams[layer].ssrc = ssrc
             return beginAnew(at: number, after: highest, layer: layer)
         }
@@ -231,18 +234,18 @@ public struct PublishedTrack: ~Copyable, Sendable {
         }
         streams[layer].highest = max(highest, highest + Int64(step))
         streams[layer].expectedAfterJump = nil
-        // It goes on as before after all; what comes late says nothing of that.
+        // The source goes on with its old numbers after all. A late packet does not tell that.
         if step > 0 { streams[layer].startsAnewAt = nil }
         return highest + Int64(step)
     }
 
-    /// Whether a number is one of those that began anew, of which none has been kept yet.
+    /// Whether a number belongs to those that begin anew at `startsAnewAt`.
     private func continuesAnew(_ number: UInt16, layer: Int) -> Bool {
         guard let beginning = streams[layer].startsAnewAt else { return false }
         return (0...Self.maximumDropout).contains(SequenceNumber.distance(from: beginning, to: number))
     }
 
-    /// A new beginning lies a whole cycle ahead, where nothing of before is.
+    /// The extended number of a new beginning: more than a whole cycle ahead, so that it meets none of before.
     private mutating func beginAnew(at number: UInt16, after highest: Int64, layer: Int) -> Int64 {
         let cycle = (highest + 0x1_0000) & ~0xffff
         let sequence = cycle + 0x1_0000 + Int64(number)
@@ -287,23 +290,23 @@ public struct PublishedTrack: ~Copyable, Sendable {
         return !lacks(highest + Int64(step), layer: layer)
     }
 
-    /// A packet that is still kept.
+    /// The packet of this number, if it is still kept.
     public func packet(layer: Int, sequence: Int64, at now: Instant) -> PublishedPacket? {
         streams.indices.contains(layer) ? streams[layer].history.packet(sequence, at: now) : nil
     }
 
-    /// Likewise, by the low bits of its sequence.
+    /// Likewise, by the low bits of its number.
     func packet(layer: Int, low: UInt32, at now: Instant) -> PublishedPacket? {
         guard streams.indices.contains(layer), let highest = streams[layer].history.highest else { return nil }
         let step = Int32(bitPattern: low &- UInt32(truncatingIfNeeded: highest))
         return streams[layer].history.packet(highest + Int64(step), at: now)
     }
 
-    /// Hands out the bytes of a packet that is still kept, header and all; of one that is not, nothing is called. A
-    /// closure, for a span may not outlive its access to the array of streams.
+    /// Calls `body` with the bytes of a packet, header included, if it is still kept. A closure is needed, since a span
+    /// may not outlive the access to the array of streams.
     public func withBytes(of packet: PublishedPacket, _ body: (RawSpan) -> Void) {
-        // By the span and by places in the ring: the array, and the history when it hands out bytes, would make a copy
-        // and count its references.
+        // Through spans: access through the array, or by the history's own method, would copy the history and count
+        // references.
         let streams = streams.span
         guard streams.indices.contains(Int(packet.layer)) else { return }
         let range = streams[Int(packet.layer)].history.range(of: packet.sequence)

@@ -4,20 +4,20 @@ public import RTCWire
 /// The offset between a publisher's wall clock and ours, estimated from its sender reports (RTCP SR) and their arrival.
 ///
 /// All tracks of a publisher are reported to subscribers with the same offset, so that sound and pictures stay in step
-/// even if they came by different paths. A report arrives late by the delay of its path: the smallest offset is the
-/// best.
+/// even if they came by different paths. A report comes late by the delay of its path, so the smallest offset is the
+/// best estimate.
 public struct PublisherClock: Sendable, Hashable {
-    /// The smallest offset is taken of this stretch of time and the one before. Not of all time: clocks drift by some
-    /// milliseconds a minute.
+    /// The smallest offset of the present stretch of this length and the one before is used. Not that of all time,
+    /// since clocks drift by some milliseconds a minute.
     private static let memory = Interval.seconds(Int64(30))
-    /// A report that is later than this beside the best one is not believed at first.
+    /// A report that is this much later than the best one is ignored at first.
     private static let longestDelay = Interval.seconds(Int64(2))
-    /// When reports have been that late for so long, it is no delay: the publisher's clock was set back.
+    /// When all reports are that late for so long, the publisher's clock was set back, and the estimate begins anew.
     private static let longestStall = Interval.seconds(Int64(5))
 
-    /// To be added to the publisher's nanoseconds: the smallest of this stretch and of the one before.
+    /// What is added to the publisher's nanoseconds: the smallest offset of this stretch and of the one before.
     private var offset: Int64?
-    /// The smallest since this stretch began.
+    /// The smallest offset since this stretch began.
     private var recent = Int64.max
     private var began = Instant.zero
     /// Since when reports come too late; nil when they do not.
@@ -61,7 +61,7 @@ public struct PublisherClock: Sendable, Hashable {
         return abs((report.receivedAt - moment).nanoseconds) < Self.longestDelay.nanoseconds ? moment : nil
     }
 
-    /// Since 1900, by which a peer names any time until 2036.
+    /// Nanoseconds since 1900: NTP's 32 bits of seconds reach until 2036.
     private static func nanoseconds(_ ntp: NTPTimestamp) -> Int64 {
         let (seconds, fraction) = (Int64(ntp.value >> 32), Int64(ntp.value & 0xffff_ffff))
         return seconds * 1_000_000_000 + (fraction * 1_000_000_000) >> 32

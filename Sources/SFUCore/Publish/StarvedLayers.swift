@@ -1,10 +1,10 @@
 import RTCEngine
 
-/// Simulcast layers that are starved: their encoder has next to nothing to spend, and after a key frame it leaves out
-/// what follows. Seen by their pictures, beside those of lower layers.
+/// Finds simulcast layers that are starved: their encoder has so little bitrate that it drops the pictures after a key
+/// frame. A layer is starved when it has far fewer pictures than a lower one.
 ///
-/// A key frame alone does not end it. A browser that is asked for one of the layer below makes one of each, the largest
-/// first, and that takes what there was to spend on the next seconds.
+/// A key frame alone does not mean that this is over. A browser that is asked for a key frame of the layer below makes
+/// one of each layer, the largest first, and spends the bitrate of the next seconds on it.
 struct StarvedLayers: Sendable {
     /// A layer is compared with a lower one that had at least this many pictures in the last second.
     private static let enoughPictures = 8
@@ -19,7 +19,7 @@ struct StarvedLayers: Sendable {
     private static let step = LayerBitrates.step
     private static let steps = LayerBitrates.steps
 
-    /// A bit for each.
+    /// The starved layers, a bit each.
     private(set) var mask: UInt8 = 0
     /// Pictures of each layer in each step of the last second, and in all of it.
     private var pictures = [Int16](repeating: 0, count: Self.steps * Self.layers)

@@ -1,11 +1,10 @@
 import RTCWire
 
-/// What forwarding has to know of one packet of pictures: read once when it arrives, and looked at for every
-/// subscriber.
+/// What forwarding has to know of one packet of video. Read once when it comes, and used for every subscriber.
 public struct VideoDescriptor: Sendable, Equatable {
-    /// What tells the layers inside a stream.
+    /// How packets say which layer inside the stream they are of.
     public enum Scheme: UInt8, Sendable, Hashable {
-        /// Nothing: there are no layers to tell apart.
+        /// They do not: there are no layers.
         case none
         /// RFC 7741: temporal layers; Y says where one can be joined.
         case vp8
@@ -26,7 +25,7 @@ public struct VideoDescriptor: Sendable, Equatable {
         public static let endsFrame = Traits(rawValue: 1 << 1)
         /// The first packet of a key frame: a decoder can begin here, with nothing before it.
         public static let startsKeyFrame = Traits(rawValue: 1 << 2)
-        /// VP8's Y (RFC 7741 §4.2), VP9's U (RFC 9628 §4.2). What each means is in `Layers`.
+        /// VP8's Y (RFC 7741 §4.2), VP9's U (RFC 9628 §4.2): see `TemporalSelector` and `VP9Selector`.
         public static let switchingPoint = Traits(rawValue: 1 << 3)
         /// VP9's P: predicted from earlier pictures.
         public static let interPredicted = Traits(rawValue: 1 << 4)
@@ -42,9 +41,9 @@ public struct VideoDescriptor: Sendable, Equatable {
     public var traits: Traits = []
     public var spatialLayer: UInt8 = 0
     public var temporalLayer: UInt8 = 0
-    /// The numbers that a subscriber has to see without a jump.
+    /// The counters that must not jump in a subscriber's stream.
     public var numbers = PictureNumbers()
-    /// Of meaning with `Scheme.dependency` only.
+    /// Has a meaning with `Scheme.dependency` only.
     public var dependency = FrameDependency()
 
     public init() {}
@@ -54,8 +53,8 @@ public struct VideoDescriptor: Sendable, Equatable {
     public var startsKeyFrame: Bool { traits.contains(.startsKeyFrame) }
 }
 
-/// The counters in a payload descriptor, and where in the payload they stand. Place 0 means that there is none: the
-/// first byte of a descriptor is never one of them.
+/// The counters in a payload descriptor, and their places in the payload. Place 0 stands for a counter that is not
+/// there, since a descriptor's first byte is never one.
 public struct PictureNumbers: Sendable, Equatable {
     /// 7 or 15 bits.
     public var pictureID: UInt16 = 0
@@ -71,7 +70,7 @@ public struct PictureNumbers: Sendable, Equatable {
     public init() {}
 }
 
-/// What is taken from each number on its way to one subscriber, all of them modulo their width.
+/// What is subtracted from each counter for one subscriber, modulo the counter's width.
 public struct PictureOffsets: Sendable, Equatable {
     public var pictureID: UInt16 = 0
     /// Of dependency descriptors.
@@ -85,8 +84,8 @@ public struct PictureOffsets: Sendable, Equatable {
 }
 
 extension PictureNumbers {
-    /// Appends a payload whose descriptor has these numbers, with the offsets taken from them. A picture id keeps its
-    /// width: the payload is as long as it was.
+    /// Appends a payload whose descriptor has these counters, with the offsets subtracted. Their widths do not change,
+    /// so neither does the payload's length.
     public func append(_ payload: RawSpan, minus offsets: PictureOffsets, to bytes: inout OutputSpan<UInt8>) {
         let start = bytes.count
         bytes.append(contentsOf: payload)

@@ -6,8 +6,8 @@ public struct VideoDescriptorParser: Sendable {
     public let format: PayloadFormat
     private var dependencies = DependencyParser()
     private let depacketizer: Depacketizer
-    /// H.264 or H.265 with its parameter sets in the stream: a key frame is then one that brings them, for nobody else
-    /// would tell a decoder that has just begun.
+    /// Whether the stream of H.264 or H.265 has its parameter sets inside. Then only a frame that has them counts as a
+    /// key frame, since a decoder that has just begun needs them.
     private var hasParameterSets = false
 
     public init(format: PayloadFormat) {
@@ -38,8 +38,8 @@ public struct VideoDescriptorParser: Sendable {
         if reading.startsFrame { descriptor.traits.insert(.startsFrame) }
         if reading.endsFrame { descriptor.traits.insert(.endsFrame) }
         if reading.bringsStructure { descriptor.traits.insert(.bringsStructure) }
-        // §A.4: a structure comes with the first packet of a frame that needs nothing before it. Where a newer one is
-        // in force already, nobody is to begin at the older one.
+        // §A.4: a structure comes with the first packet of a frame that refers to no other. If a newer structure is
+        // known already, this is no frame to begin at.
         if reading.bringsStructure, reading.startsFrame, reading.frame.isIndependent {
             descriptor.traits.insert(.startsKeyFrame)
         }

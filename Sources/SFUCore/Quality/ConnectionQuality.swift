@@ -1,6 +1,6 @@
 public import RTCEngine
 
-/// How a participant's connection is, as a word. Ordered: `lost` is the worst.
+/// How good a participant's connection is, in one word. Ordered: `lost` is the worst.
 public enum ConnectionQuality: UInt8, Sendable, Hashable, Comparable, CaseIterable {
     case lost
     case poor
@@ -10,11 +10,11 @@ public enum ConnectionQuality: UInt8, Sendable, Hashable, Comparable, CaseIterab
     public static func < (lhs: Self, rhs: Self) -> Bool { lhs.rawValue < rhs.rawValue }
 }
 
-/// What was seen of one track in one interval, or of one participant's path.
+/// What was measured of one track in one interval, or of one participant's path.
 public struct QualityObservation: Sendable, Hashable {
     public enum Media: Sendable, Hashable {
         case audio
-        /// With redundancy (RFC 2198): what is lost was mostly sent twice.
+        /// Audio with redundancy (RFC 2198): most of what is lost comes again in a later packet.
         case redundantAudio
         case video
     }
@@ -26,12 +26,12 @@ public struct QualityObservation: Sendable, Hashable {
     public var roundTrip: Interval
     /// RFC 3550 §6.4.1.
     public var jitter: Interval
-    /// What should have come and what did; of pictures only, and only where it is known. Zero: unknown.
+    /// The bitrate that should have come and that which did; for video only, and zero where it is not known.
     public var expectedBitrate: Bitrate
     public var receivedBitrate: Bitrate
-    /// How many spatial layers less than wanted are sent on.
+    /// How many of the wanted spatial layers are not sent, or not forwarded.
     public var missingLayers: Int
-    /// The publisher has muted it, or nobody wants it: silence is no fault.
+    /// Whether the publisher has muted it, or nobody wants it: then it is no fault that nothing comes.
     public var isMuted: Bool
 
     public init(
@@ -57,8 +57,8 @@ public struct QualityObservation: Sendable, Hashable {
     ///   on 0.11 (d − 177.3) more (G.107 §B.4's simplification by Cole and Rosenbluth), d in milliseconds.
     /// * **Loss** of p percent: 95 p / (p + b) (G.107 equation 7-29, of random loss). b is how much of it a decoder
     ///   conceals: 10 for Opus, 40 with redundancy, 6 for pictures, of which one lost packet stops several.
-    /// * **Bitrate**: 40 times the share of what was expected that is missing, of which a tenth is free, for encoders
-    ///   fall short of what they are told. Pictures only.
+    /// * **Bitrate**: 40 times the share of the expected bitrate that is missing. A missing tenth does not count, since
+    ///   encoders stay somewhat below their target. Video only.
     /// * **Layers**: 15 for each that is wanted and not sent, or not sent on.
     public var score: Double {
         guard expectedPackets > 0 else { return isMuted ? 100 : 0 }
@@ -89,13 +89,13 @@ public struct QualityObservation: Sendable, Hashable {
     }
 }
 
-/// Makes scores into a word that does not flicker: it falls at once, and rises when two intervals in a row were clearly
-/// better, one word at a time.
+/// Turns scores into a word that does not change too often: it falls at once, and rises by one word when two intervals
+/// in a row were clearly better.
 public struct QualityJudge: Sendable {
-    /// The least score of each word.
+    /// The lowest score for each word.
     public static let excellent = 80.0
     public static let good = 55.0
-    /// So much more is asked for on the way up.
+    /// How much more the score has to be for the word to rise.
     public static let margin = 4.0
 
     public private(set) var quality = ConnectionQuality.excellent
@@ -103,8 +103,8 @@ public struct QualityJudge: Sendable {
 
     public init() {}
 
-    /// - Parameter observations: of all tracks of the participant in one interval. The worst of them decides: nobody is
-    ///   consoled about frozen pictures by good sound. None at all: nothing was to come.
+    /// - Parameter observations: of all tracks of the participant in one interval. The worst one decides: good sound
+    ///   does not make up for frozen pictures. Empty when nothing should have come.
     /// - Returns: the new word; nil when it is the same.
     public mutating func observe(_ observations: [QualityObservation]) -> ConnectionQuality? {
         let active = observations.filter { !$0.isMuted || $0.expectedPackets > 0 }

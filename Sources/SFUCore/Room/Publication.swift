@@ -6,23 +6,23 @@ public struct PublicationDescription: Sendable {
     /// How the media are packed, and with which parameters: subscribers are offered the same.
     public var codec: CodecParameters
     public var format: PayloadFormat
-    /// What of earlier packets comes along (RFC 2198), where the publisher sends it: subscribers are offered it first.
+    /// The format with redundancy (RFC 2198), where the publisher sends that: subscribers are offered it first.
     public var redundancy: CodecParameters?
-    /// Whether layers are streams of their own or lie inside the one stream (SVC), as far as it was said:
-    /// `PublishedTrack.arrangement` is what comes.
+    /// Whether each layer is a stream of its own (simulcast), or all are inside one stream (SVC), as the publisher has
+    /// announced it. What really comes is in `PublishedTrack.arrangement`.
     public var arrangement: LayerArrangement
     /// The spatial layer, 0 the lowest, of each layer of `ReceiveParameters.layers`, in their order; empty without
     /// simulcast.
     public var spatialLayers: [Int]
-    /// The spatial layers' sizes, lowest first; of the whole alone where it has not announced them, and empty where it
-    /// has said nothing.
+    /// The sizes of the spatial layers, lowest first. One size, that of the whole picture, where the publisher has not
+    /// announced layers; empty where it has announced no size.
     public var sizes: [SubscriberHints.Size]
     /// 0 when the publisher has not said.
     public var framesPerSecond: Int
     public var isScreenShare: Bool
-    /// Of audio: its level counts for the active speakers. False for the audio of a shared screen.
+    /// Whether the level of this audio counts for the active speakers: not for the sound of a shared screen.
     public var isSpeech = true
-    /// How long subscribers are asked to hold pictures back, whatever the publisher asks for; nil leaves it to that.
+    /// The playout delay that subscribers are asked for, in place of the publisher's; nil to pass on the publisher's.
     public var playoutDelay: PlayoutDelayLimits?
     /// Encrypted end to end: subscribers could not decrypt frames that the server makes.
     public var isSealed = false
@@ -43,8 +43,8 @@ public struct PublicationDescription: Sendable {
         self.isScreenShare = isScreenShare
     }
 
-    /// The spatial layers' sizes. Where there are more inside a stream than were announced, that is seen when they
-    /// come: each is taken for half of the next, the highest for the whole.
+    /// The sizes of the spatial layers. A stream may turn out to have more layers inside than were announced: then the
+    /// highest is taken to have the whole size, and each other one half the width and height of the next.
     ///
     /// - Parameters:
     ///   - live: the layers that are being sent, a bit each.
@@ -76,27 +76,27 @@ final class Publication {
     unowned let publisher: RoomPeer
     let transceiver: TransceiverID
     let description: PublicationDescription
-    // A track calls nobody back, and the subscriptions are gone through without being changed: two accesses never
-    // overlap.
+    // The track calls nobody back, and the subscriptions do not change while they are gone through, so two accesses
+    // never overlap.
     @exclusivity(unchecked) var track: PublishedTrack
     @exclusivity(unchecked) var subscriptions: [Subscription] = []
-    /// Packets that have come and are still to be forwarded, in their order. Their bytes are in the track's histories,
-    /// of which `hasRoom` makes sure.
+    /// Packets that have come and are still to be forwarded, in the order in which they came. Their bytes are in the
+    /// track's histories: `hasRoom` makes sure that those still have them.
     @exclusivity(unchecked) private(set) var waiting: [WaitingPacket] = []
     private var waitingBytes = 0
-    /// Packets that came with later ones, after they were lost, and in no other way.
+    /// How many lost packets were restored from the redundancy in later ones, and did not come otherwise.
     var recovered: Int64 = 0
-    /// A packet has come.
+    /// Whether a packet has come.
     var hasBegun = false
-    /// The server passes nothing on.
+    /// While it is muted nothing of it is forwarded.
     var isMuted = false
-    /// What is still to be sent of silence since it was muted: when next, and how many packets; nil for nothing.
+    /// When the next silent packet is to be sent, and how many are left; nil when none is to be sent.
     var silence: (due: Instant, left: Int)?
-    /// By stream.
+    /// One for each stream.
     var keyFrames: [KeyFrameThrottle]
     var dynacast: Dynacast
     var codecChange = CodecChangeDetector()
-    /// Its index among those who may speak; nil for pictures, and for sound that is no speech.
+    /// Its index in `Room.speakers`; nil for video, and for audio that is not speech.
     var speaker: Int?
 
     init(
@@ -117,14 +117,14 @@ final class Publication {
 
     // MARK: Waiting packets
 
-    /// The histories must still have the first packet when the last one has come. Of the smallest, which has 32 KiB,
-    /// the next packet takes its own bytes, and as many again where it does not fit before the ring's end.
+    /// The histories must still have the first waiting packet when the last one has come. The smallest history is a
+    /// ring of 32 KiB. A packet takes its length of it, and as much again where it does not fit before the ring's end.
     private static let mostWaitingBytes = 26 << 10
-    /// A history finds a packet by the low bits of its number, six at least: numbers that are closer than this, and as
-    /// much again for what redundancy brings back from before them, never fall on the same place.
+    /// A history finds a packet by the low bits of its sequence number, at least six of them, so 64 consecutive numbers
+    /// have places of their own: half of them for packets that wait, half for earlier ones that redundancy restores.
     private static let mostWaiting = 32
 
-    /// Whether another packet can wait beside those that do, all of which are still kept when it is.
+    /// Whether one more packet can wait, and the histories still have all that wait when it is stored.
     func hasRoom(for header: RTPHeader, ofStream stream: Int, bytes: Int) -> Bool {
         guard waiting.count < Self.mostWaiting, waitingBytes + 2 * bytes <= Self.mostWaitingBytes else { return false }
         return waiting.allSatisfy { other in
@@ -139,7 +139,7 @@ final class Publication {
         waitingBytes += bytes
     }
 
-    /// All subscribers have had them.
+    /// The waiting packets were offered to all subscribers.
     func endWaiting() {
         waiting.removeAll(keepingCapacity: true)
         waitingBytes = 0
@@ -147,15 +147,16 @@ final class Publication {
 
     // MARK: Layers
 
-    /// The spatial layer of a layer in the order of the descriptions.
+    /// The spatial layer of a received one, which is counted in the order of the description.
     func stream(ofReceivedLayer layer: Int) -> Int {
         description.spatialLayers.indices.contains(layer) ? description.spatialLayers[layer] : 0
     }
 
-    /// The way back.
+    /// The inverse of `stream(ofReceivedLayer:)`.
     func receivedLayer(ofStream stream: Int) -> Int { description.spatialLayers.firstIndex(of: stream) ?? 0 }
 
-    /// What its sender reports say relates its layers' timestamps, and those of all that the publisher sends.
+    /// Takes the publisher's sender reports. They relate the time stamps of the layers to each other, and to those of
+    /// the publisher's other tracks.
     func noteClocks() {
         for stream in 0..<track.streamCount {
             guard
@@ -171,7 +172,8 @@ final class Publication {
         }
     }
 
-    /// Subscribers are told when what they get was captured, once the clocks of all that the publisher sends are noted.
+    /// Has the sender reports to subscribers say when what they get was captured. Called when `noteClocks` was called
+    /// for all publications.
     func tellClocks() {
         for subscription in subscriptions { subscription.tellClock(of: self) }
     }

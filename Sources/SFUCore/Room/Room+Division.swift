@@ -1,7 +1,7 @@
 import RTCEngine
 import RTCWire
 
-/// What a subscriber's path carries, divided among what it is subscribed to.
+/// The bitrate that a subscriber's path carries is divided among its subscriptions.
 extension Room {
     func allocate(_ peer: RoomPeer, at now: Instant) {
         peer.needsDivision = false
@@ -18,7 +18,7 @@ extension Room {
                 demand: subscription.demand(isSpeaking: speaks, mayPause: peer.mayPause, at: now)
             )
         }
-        // Before anything is known nobody is held back: the first pictures are what is measured.
+        // Before the path was measured everything may go: the first pictures are what it is measured with.
         let available = peer.machine.settledBitrate(at: now) ?? .megabits(100)
         let allocation = peer.allocator.divide(available, among: demands, at: now)
         peer.machine.setProbeGoal(allocation.nextStep, at: now)
@@ -31,8 +31,9 @@ extension Room {
     private func give(_ target: LayerTarget?, to subscription: Subscription, _ demand: StreamDemand) {
         var given = target
         if case .video(let steps) = demand.media, steps.isEmpty {
-            // Nothing is measured yet, or nothing is sent: what was, or what is wanted, so that it begins when it
-            // comes. What was paused stays so until it is seen to fit.
+            // The layers' bitrates are not known yet, or nothing comes. The target stays as it was, or becomes what the
+            // path last allowed or all, so that it is forwarded when it comes. A paused stream stays paused until its
+            // bitrates are known to fit.
             let isWanted = subscription.wantedQuality != .off && !subscription.publication.isMuted
             given =
                 isWanted && !subscription.isPaused

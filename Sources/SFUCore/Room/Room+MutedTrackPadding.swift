@@ -19,7 +19,7 @@ extension Room {
 
     /// The publication is muted, or the subscription to a muted one has begun.
     func beginMutedTrackPadding(of subscription: Subscription, at now: Instant) {
-        // Where media went first, none are needed any more.
+        // The packets of media before the track was muted have told the subscriber of it.
         let hasSentMedia = subscription.hasSent && subscription.paddingPacketsLeft == Self.mutedTrackPaddingPackets
         guard subscription.subscriber.needsPackets, subscription.publication.isMuted, !hasSentMedia,
             subscription.paddingPacketsLeft > 0
@@ -37,7 +37,7 @@ extension Room {
 
     var nextMutedTrackPadding: Instant? { mutedTrackPadding.lazy.map(\.due).min() }
 
-    /// Sends what is due.
+    /// Sends the padding that is due.
     func sendMutedTrackPadding(
         into outbox: inout DatagramOutbox, at now: Instant, sending send: (inout DatagramOutbox) -> Void
     ) {

@@ -3,9 +3,9 @@ public import RTCWire
 
 /// Packets from those who publish to those who are subscribed.
 extension Room {
-    /// So many subscribers' memory is asked for together: more would not fit into the nearest cache.
+    /// For how many subscribers memory is prefetched at a time: more would not fit into the first-level cache.
     private static let prefetched = 8
-    /// Of a packet that does not tell.
+    /// How long a packet's sound is taken to be where the packet does not say.
     private static let soundDuration = Interval.milliseconds(20)
 
     /// Takes a datagram that came for a peer. It is decrypted where it lies.
@@ -34,7 +34,7 @@ extension Room {
         guard let publication = peer.publication(on: packet.transceiver) else { return }
         let descriptor = packet.header.extensionElement(
             peer.machine.receivedExtensions.dependencyDescriptor, in: bytes)
-        // A structure changes how the packets before it would be understood.
+        // The packets that wait belong to the structure before. They are forwarded before the new one is taken.
         let bringsStructure = descriptor.map { DependencyParser.bringsStructure(bytes.extracting($0)) } ?? false
         let stream = publication.stream(ofReceivedLayer: packet.layer)
         if bringsStructure || !publication.hasRoom(for: packet.header, ofStream: stream, bytes: bytes.byteCount) {
@@ -43,8 +43,8 @@ extension Room {
         store(packet, bytes, of: publication, from: peer, at: now)
     }
 
-    /// Forwards what has come since the last time, and the silence that is due; what else comes of it comes by
-    /// `drainTransmits`.
+    /// Forwards the packets that have come since the last time, and sends the silence and the padding that are due.
+    /// Whatever else has to be sent, `drainTransmits` gives.
     ///
     /// - Parameters:
     ///   - outbox: takes the datagrams.
@@ -77,7 +77,7 @@ extension Room {
         _ packet: ReceivedPacket, _ bytes: RawSpan, of publication: Publication, from peer: RoomPeer, at now: Instant
     ) {
         let stream = publication.stream(ofReceivedLayer: packet.layer)
-        // Subscribers have agreed on this one only.
+        // Subscribers have negotiated the publication's codec only, so packets of another one are not forwarded.
         let format = packet.format ?? packet.redundancy?.format
         guard format == publication.description.format else {
             if let format, publication.codecChange.received(format, at: now) { tell(publication, sends: format) }
@@ -91,7 +91,8 @@ extension Room {
                 packet.header, bytes, layer: stream, extensions: ids, isMuted: publication.isMuted,
                 redundancy: packet.redundancy, startsAnew: packet.startsAnew, at: now)
         else {
-            // What a later one had brought along has come itself after all: late, or because it was asked for.
+            // A packet that was restored from a later one has come itself after all, late or sent again. So it was not
+            // recovered in the end.
             if publication.recovered > 0, publication.track.has(packet.header.sequenceNumber, layer: stream) {
                 publication.recovered -= 1
             }
@@ -129,8 +130,8 @@ extension Room {
         publication.enqueue(WaitingPacket(published: packet, header: header, extensions: extensions), bytes.byteCount)
     }
 
-    /// Sound that was lost on its way here and has come with a later packet goes out as the packet that was lost: also
-    /// to those who take no redundancy, and who would not have it otherwise.
+    /// Restores lost packets of sound from the redundancy in a later one (RFC 2198), and forwards them as the packets
+    /// that they were: subscribers without redundancy would not get that sound otherwise.
     private func recover(
         before packet: PublishedPacket, _ header: RTPHeader, _ bytes: RawSpan, of publication: Publication,
         at now: Instant
@@ -152,8 +153,8 @@ extension Room {
 }
 
 extension [Subscription] {
-    /// Goes through some of them without counting references to them, which the array holds all the while: a count is
-    /// written to memory that has only just been asked for.
+    /// Goes through some of them without counting references, which the array holds meanwhile. To count one would write
+    /// to the object's memory, and so wait for the prefetch that has only just begun.
     @inline(__always) fileprivate func uncounted(_ range: Range<Int>, _ body: (Subscription) -> Void) {
         withUnsafeBytes { bytes in
             let objects = bytes.assumingMemoryBound(to: Unmanaged<Subscription>.self)

@@ -1,10 +1,10 @@
 import RTCEngine
 import RTCWire
 
-/// Sound that is muted ends with a second of silence, as with LiveKit's server. A decoder that misses packets makes
-/// comfort noise like what it had last, and some go on droning with the noise of a room until it is unmuted.
+/// When sound is muted a second of silent packets is sent, as by LiveKit's server. A decoder that gets no packets makes
+/// noise like the last sound, and some would go on with that until the track is unmuted.
 extension Room {
-    /// What `OpusPacket.silence` lasts: 20 ms.
+    /// The length of `OpusPacket.silence`, 20 ms, in samples.
     static let silentSamples = OpusPacket.samplesPerSecond / silentPacketsPerSecond
     private static let silentPacketsPerSecond = 50
     private static let silenceInterval = Interval.milliseconds(Int64(1_000 / silentPacketsPerSecond))
@@ -17,14 +17,14 @@ extension Room {
         silenced.append(publication)
     }
 
-    /// It is heard again, or over.
+    /// The publication is unmuted, or has ended: no more silence is sent.
     func endSilence(of publication: Publication) {
         guard publication.silence != nil else { return }
         publication.silence = nil
         silenced.removeAll { $0 === publication }
     }
 
-    /// Sends what is due to all who are subscribed.
+    /// Sends the silent packets that are due to all subscribers.
     func sendSilence(
         into outbox: inout DatagramOutbox, at now: Instant, sending send: (inout DatagramOutbox) -> Void
     ) {

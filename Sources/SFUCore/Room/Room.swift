@@ -11,21 +11,22 @@ import RTCWire
 ///
 /// A packet's way: `receive` → `store` → `PublishedTrack.receive`, which keeps it once for all; then, subscriber after
 /// subscriber, `forwardReceived` → `Subscription.forward`, which decides and numbers → `PeerMachine.forward` of the
-/// subscriber. Each gets all of a burst at once: to reach a subscriber's state costs more than to write one packet of
-/// it, and the system call takes one's packets in one piece.
+/// subscriber. Each subscriber gets all packets of a burst before the next one does: to load a subscriber's state into
+/// the cache costs more than to write one packet, and the system call takes a row of packets to one address in one
+/// piece.
 public final class Room {
     var peers: [RoomPeerID: RoomPeer] = [:]
     private var publications: [PublicationID: Publication] = [:]
     private var lastID: UInt32 = 0
     private var random: EngineRandom
-    /// Peers that have been used since they were last asked what they have to send and to tell.
+    /// Peers whose machines were used since `drainTransmits` last asked them for what they have to send and to tell.
     private var touched: [RoomPeer] = []
     var events: [RoomEvent] = []
     private var firstEvent = 0
 
     var speakers = ActiveSpeakers()
-    /// By index in `speakers`. A publication that has ended stays until its index is used again: that it fell silent is
-    /// still to be reported.
+    /// The publications by their index in `speakers`. One that has ended stays until its index is used again, for its
+    /// silence is still to be reported.
     private var speaking: [Int: PublicationID] = [:]
     private var changes: [ActiveSpeakers.Change] = []
     private var nextAllocation: Instant?
@@ -41,10 +42,11 @@ public final class Room {
 
     /// How often bitrates are measured and divided among the subscriptions.
     static let allocationInterval = Interval.milliseconds(500)
-    /// At the earliest this long after the last division they are divided again because of a change that clients can
-    /// cause as often as they like.
+    /// After a change that clients can cause as often as they like, bitrates are divided again, but no sooner than this
+    /// after the last time.
     static let earlyAllocationInterval = Interval.milliseconds(100)
-    /// A subscriber whose client causes changes more often than this waits for the next division for all.
+    /// A single subscriber's bitrate is divided again at once, but no sooner than this after the last time. A change
+    /// that comes sooner waits for the next division for all.
     private static let shortestDivisionInterval = Interval.milliseconds(10)
 
     /// - Parameter random: makes the sequence numbers that streams begin with.
@@ -102,7 +104,8 @@ public final class Room {
         return try body(&peer.machine)
     }
 
-    /// The server loses what its peers send: see `PeerMachine.askOnce`.
+    /// The server itself drops datagrams, since it reads too slowly: until then missing packets are asked for once only
+    /// (`PeerMachine.askOnce`).
     public func askOnce(until end: Instant) {
         for peer in peers.values { peer.machine.askOnce(until: end) }
     }
@@ -155,15 +158,16 @@ public final class Room {
         return publication.id
     }
 
-    /// The track has ended, and everybody's subscription to it.
+    /// Ends a publication, and all subscriptions to it.
     public func unpublish(_ id: PublicationID, at now: Instant) throws(RoomError) {
         let publication = try publication(id)
         publication.publisher.published.removeAll { $0.publication === publication }
         end(publication, at: now)
     }
 
-    /// What comes on a publication's transceiver is another track from now on, as where its codec has changed. The
-    /// publication has ended, and everybody's subscription to it; muted it stays muted.
+    /// What comes on a publication's transceiver is another track from now on, for example because its codec has
+    /// changed. Ends the publication and all subscriptions to it, and begins a new one, which is muted if the old one
+    /// was.
     public func republish(
         _ id: PublicationID, _ description: PublicationDescription, at now: Instant
     ) throws(RoomError) -> PublicationID {
@@ -172,7 +176,7 @@ public final class Room {
         let carriers = peers.values.compactMap { peer in peer.carriers[id].map { (peer, $0) } }
         try unpublish(id, at: now)
         let new = try publish(on: old.transceiver, of: old.publisher.id, description, at: now)
-        // For its publisher, and for those who receive it, it is the same one.
+        // What its publisher was told, and which transceivers have carried it, holds for the new one too.
         publications[new]?.dynacast = Dynacast(told: old.dynacast.told, published: now)
         for (peer, used) in carriers { peer.carriers[new] = used }
         if old.isMuted { try setMuted(true, new, at: now) }
@@ -303,7 +307,7 @@ public final class Room {
         let (peer, id) = (subscription.subscriber, subscription.transceiver)
         peer.touch()
         guard let transceiver = peer.machine.transceivers.first(where: { $0.id == id }) else { return }
-        // One that the peer has not heard of is of no use to anybody.
+        // A transceiver that was never negotiated can be stopped; any other is kept, inactive, to be used again.
         try? peer.machine.setDirection(transceiver.mid == nil ? .stopped : .inactive, of: id, at: now)
         if transceiver.mid != nil, !peer.idle.contains(id) { peer.idle.append(id) }
         peer.ended[id] = transceiver.mid == nil ? nil : subscription.end
@@ -329,20 +333,22 @@ public final class Room {
         peer.touch()
     }
 
-    /// Up to which quality the publisher was last told that anybody wants a publication (`RoomEvent.qualityWanted`);
-    /// nil when there is none.
+    /// The highest quality that anybody wants of a publication, as the publisher was last told
+    /// (`RoomEvent.qualityWanted`); nil when there is no such publication.
     public func qualityWanted(of id: PublicationID) -> VideoQuality? { publications[id]?.dynacast.told }
 
-    /// Packets of a publication that were lost on their way here, and that subscribers were sent nevertheless.
+    /// How many packets of a publication were lost on their way here and restored from the redundancy in later ones
+    /// (RFC 2198).
     public func recoveredPackets(of id: PublicationID) -> Int64 { publications[id]?.recovered ?? 0 }
 
-    /// How many spatial layers less somebody is sent of a publication than it could use and its publisher sends.
+    /// How many more spatial layers of a publication a subscriber could use, and the publisher sends, than go to it.
     public func missingLayers(to id: RoomPeerID, of publicationID: PublicationID) -> Int {
         peers[id]?.subscriptions.first { $0.publication.id == publicationID }?.missingLayers ?? 0
     }
 
-    /// How many spatial layers less come of a publication than are wanted: where a publisher's path does not carry all
-    /// of them it leaves out the upper ones, without losing a packet. Nothing is said of layers inside one stream.
+    /// How many of the wanted spatial layers of a publication do not come. A publisher whose path does not carry all
+    /// leaves out the upper ones, so that no packet is lost and nothing else tells of it. 0 for layers inside one
+    /// stream.
     public func missingLayers(of publicationID: PublicationID) -> Int {
         guard let publication = publications[publicationID], !publication.isMuted,
             publication.track.arrangement == .simulcast, publication.description.spatialLayers.count > 1,
@@ -413,7 +419,7 @@ public final class Room {
 
     // MARK: Who gets how much
 
-    /// All are divided before the next time, and not too often.
+    /// Moves the next division for all forward, as far as `earlyAllocationInterval` allows.
     private func divideSoon(at now: Instant) {
         nextAllocation = nextAllocation.map { min($0, max(now, lastAllocation + Self.earlyAllocationInterval)) }
     }
@@ -424,7 +430,7 @@ public final class Room {
 
     /// Takes all that is to be sent, peer by peer. A datagram's storage goes back to its connection afterwards.
     public func drainTransmits(at now: Instant, _ send: (RoomPeerID, borrowing Transmit) -> Void) {
-        // What one peer asks for may touch others.
+        // An event of one peer, such as a request for a key frame, may give others something to send.
         while let peer = touched.popLast() {
             settleEvents(of: peer, at: now)
             while let transmit = peer.machine.pollTransmit() {

@@ -1,9 +1,9 @@
 import RTCEngine
 import RTCWire
 
-/// Which transceiver of a peer carries what it is subscribed to.
+/// How a transceiver is chosen for a new subscription.
 extension RoomPeer {
-    /// Finds a publication a transceiver to be sent on. Leaves nothing behind when it is refused.
+    /// Finds or makes a transceiver for a publication. When that fails, no new transceiver is left.
     func attach(
         _ publication: Publication, _ existing: TransceiverID?, streamID: String, trackID: String?,
         continuing isContinued: Bool, inPlaceOf original: Publication, at now: Instant
@@ -15,7 +15,7 @@ extension RoomPeer {
             try machine.setCodecPreferences(codecs, of: taken)
             if idle.contains(taken), !isContinued { try machine.renewSources(of: taken) }
             try machine.setStreams([streamID], trackID: trackID, of: taken)
-            // The peer's offer has made it for receiving only, or it was held.
+            // The transceiver was made by the peer's offer and so only receives, or is inactive.
             try machine.setDirection(.sendonly, of: taken, at: now)
             idle.removeAll { $0 == taken }
             return taken
@@ -30,7 +30,7 @@ extension RoomPeer {
             transceiver = try machine.addTransceiver(
                 kind, direction: .sendonly, streamIDs: [streamID], trackID: trackID)
         } catch {
-            // There is no room for another: better one in which it has been.
+            // No more transceivers can be made, so an idle one is used even if it has carried this publication before.
             guard let used = idleTransceiver(kind, for: nil) else { throw error }
             return try take(used)
         }
@@ -44,14 +44,16 @@ extension RoomPeer {
         return transceiver
     }
 
-    /// A publication that comes back is put where it has not been, as long as fewer than these carry nothing.
+    /// When so many transceivers are idle, one that has carried the publication before is used again instead of making
+    /// a new one.
     private static let mostIdle = 16
 
-    /// One that the peer knows to be inactive: it is not to take the new track for the one before. And one in which the
-    /// track has not been before, in whatever codec: LiveKit's Rust and Python SDK 1.2 tell of it in a section once in
-    /// a session.
+    /// An idle transceiver for a publication. The peer has to have been told that it is inactive, so that it does not
+    /// take the new track for the former one. And the publication must not have been on it before, in any codec:
+    /// LiveKit's Rust and Python SDKs 1.2 report a track once for each section in a session, and would not report it
+    /// again.
     ///
-    /// - Parameter publication: nil for any.
+    /// - Parameter publication: nil for a transceiver that may have carried it.
     private func idleTransceiver(_ kind: MediaKind, for publication: PublicationID?) -> TransceiverID? {
         guard !idle.isEmpty else { return nil }
         let free = machine.transceivers.filter {

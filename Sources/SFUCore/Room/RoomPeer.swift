@@ -3,37 +3,37 @@ import RTCEngine
 /// One peer connection of a room: its machine, what it publishes and what it is subscribed to.
 final class RoomPeer {
     let id: RoomPeerID
-    /// It may have something to send or to tell.
+    /// Whether the machine was used since it was last asked what it has to send and to tell.
     private(set) var isTouched = false
     /// When the machine next wants a tick, as it said last.
     var wake: Instant?
     private unowned let room: Room
-    // Nothing that a machine is given to do comes back to its peer, so two accesses never overlap; the check for it
-    // costs more than the look.
+    // No call of the machine comes back to its peer, so two accesses never overlap. The run-time check for that would
+    // cost more than the access.
     @exclusivity(unchecked) var machine: PeerMachine
     /// Streams may be paused where the path does not carry them.
     let mayPause: Bool
-    /// A transceiver of the room's carries another publication once its subscription is over; otherwise only where
-    /// there is no room for more.
+    /// Whether a transceiver whose subscription is over may carry another publication. Where false that is done only
+    /// when no more transceivers can be made.
     let reusesTransceivers: Bool
-    /// It puts spatial layers of AV1 together by dependency descriptors alone.
+    /// The peer can put spatial layers of AV1 together only with dependency descriptors.
     let needsDescriptors: Bool
-    /// A track is there for it when packets of it come.
+    /// The peer reports a track to its application only when a packet of it comes.
     let needsPackets: Bool
-    /// What comes on each transceiver.
+    /// What the peer publishes, by the transceiver that it comes on.
     var published: [(transceiver: TransceiverID, publication: Publication)] = []
-    /// Of what it publishes.
+    /// Relates the time stamps of all that the peer publishes to one clock.
     var clock = PublisherClock()
     var subscriptions: [Subscription] = []
-    /// Transceivers of subscriptions that are over, for others to come: sections are never removed, and to reject one
-    /// costs a peer more than to leave it inactive.
+    /// Transceivers whose subscriptions are over, to be used for others. Sections are never removed from a description,
+    /// and to reject one costs a peer more work than to leave it inactive.
     var idle: [TransceiverID] = []
-    /// Which transceivers of the room's have carried each publication that there is, or another in its place.
+    /// Which of the room's transceivers have carried each publication, or another codec of it in its place.
     var carriers: [PublicationID: Set<TransceiverID>] = [:]
-    /// Where the streams on those have got to, for a subscription that goes on with one.
+    /// The end of the last stream on each idle transceiver, for a subscription that continues it.
     var ended: [TransceiverID: StreamRewriter.End] = [:]
     var allocator = StreamAllocator()
-    /// What it has is to be divided anew, once all is known that has come with what changed it.
+    /// Its bitrate has to be divided again: by `drainTransmits`, when all changes that came together are known.
     var needsDivision = false
     var dividedAt: Instant?
 
@@ -57,7 +57,7 @@ final class RoomPeer {
         room.touched(self)
     }
 
-    /// It has been asked.
+    /// The machine has been asked for all that it has to send and to tell.
     func settle() {
         isTouched = false
         wake = machine.nextWake

@@ -4,23 +4,24 @@ import RTCWire
 /// One subscriber's part of a publication: what is forwarded, and how it is numbered.
 final class Subscription {
     unowned let publication: Publication
-    /// Nothing is asked of a subscription once its peer has gone: what the peer is subscribed to ends with it
-    /// (`Room.remove`). To have that checked, or a reference counted, for each packet would wait for the peer's memory.
+    /// Not counted: a peer's subscriptions end with it (`Room.remove`), so it lives as long as they are used. To check
+    /// that, or to count a reference, for each packet would wait for the peer's memory.
     private let peer: Unmanaged<RoomPeer>
     let transceiver: TransceiverID
     private var isInterrupted = false
-    /// One of the two. They call nobody back, so two accesses never overlap.
+    /// One of these two is set. They call nobody back, so two accesses never overlap.
     @exclusivity(unchecked) private var video: VideoForwarder?
     @exclusivity(unchecked) private var audio: AudioForwarder?
     var hints = SubscriberHints()
-    /// What the publisher's dynacast counts it as.
+    /// The quality by which the publisher's dynacast counts this subscription.
     var quality = VideoQuality.high
-    /// What the subscriber was told.
+    /// Whether the subscriber was told that the stream is paused.
     var isPaused = false
-    /// What its path has held it to when it was divided last; nil when it had all that it could use.
+    /// The layers that the subscriber's path allowed at the last division; nil when it allowed all that could be used.
     var held: LayerTarget?
 
-    /// Without reports of the subscriber a short round trip is assumed: better one packet twice than one too late.
+    /// The round trip that is assumed while the subscriber has sent no reports. It is short: rather one packet is sent
+    /// twice than one too late.
     private static let assumedRoundTrip = Interval.milliseconds(20)
 
     init(
@@ -43,20 +44,21 @@ final class Subscription {
     }
 
     var subscriber: RoomPeer { peer.takeUnretainedValue() }
-    /// A packet has gone out, or a place was kept for one.
+    /// Whether a packet was sent, or a sequence number was kept for one.
     var hasSent: Bool { video?.rewriter.hasBegun ?? audio?.rewriter.hasBegun ?? false }
-    /// Packets of padding that tell the subscriber of a muted track: how many are still to be sent.
+    /// How many of the padding packets that tell the subscriber of a muted track are still to be sent.
     var paddingPacketsLeft = Room.mutedTrackPaddingPackets
-    /// Where its stream has got to.
+    /// The last sequence number and time stamp of its stream, for another subscription that continues it.
     var end: StreamRewriter.End? { video?.rewriter.end ?? audio?.rewriter.end }
 
     // MARK: Packets
 
-    /// Forwards what of the packets that wait is for this subscriber.
+    /// Forwards those of the waiting packets that are for this subscriber.
     ///
     /// - Parameters:
-    ///   - packets: in the order in which they came; the track still keeps all of them (`Publication.hasRoom`).
-    ///   - publication: this subscription's.
+    ///   - packets: in the order in which they came; the track's histories still have all of them
+    ///     (`Publication.hasRoom`).
+    ///   - publication: that of this subscription.
     func forward(
         _ packets: [WaitingPacket], of publication: Publication, into outbox: inout DatagramOutbox, at now: Instant
     ) {
@@ -67,7 +69,8 @@ final class Subscription {
         _ packets: [WaitingPacket], of publication: Publication, for subscriber: RoomPeer,
         into outbox: inout DatagramOutbox, at now: Instant
     ) {
-        // Without a way there nothing is numbered: what is numbered is missed.
+        // While the peer cannot be reached no packet gets a number: the subscriber would miss each number and ask for
+        // it.
         guard subscriber.machine.canForward(on: transceiver) else { return interrupt() }
         isInterrupted = false
         var wants = Wants()
@@ -96,10 +99,10 @@ final class Subscription {
         if wants.isTouched { subscriber.touch() }
     }
 
-    /// Its own memory has come (`Prefetch`): asks for its subscriber's. Each of the steps takes what the one before has
-    /// asked for.
+    /// Prefetches the memory of its subscriber, when its own was prefetched. The three steps follow each other, since
+    /// each reads what the one before has prefetched.
     func prefetchSubscriber() {
-        // Of the kilobytes of a peer what stands first.
+        // A peer has some kilobytes: its first cache lines are what is read first.
         Prefetch.bytes(peer.toOpaque(), lines: 16)
         video?.prefetch()
     }
@@ -107,7 +110,7 @@ final class Subscription {
     func prefetchMachine() { peer._withUnsafeGuaranteedRef { $0.machine.prefetchForwarding() } }
     func prefetchStream() { peer._withUnsafeGuaranteedRef { $0.machine.prefetchSending(on: transceiver) } }
 
-    /// What is left to be done for the subscriber's machine.
+    /// What has to be done with the subscriber's machine after packets were given to it.
     private struct Wants {
         var isSent = false
         var isTouched = false
@@ -123,7 +126,7 @@ final class Subscription {
         }
     }
 
-    /// Nothing can be sent: it goes on at a key frame, without a gap, once something can.
+    /// Nothing can be sent now. To set the target anew makes it go on at a key frame, without a gap in the numbers.
     private func interrupt() {
         guard !isInterrupted else { return }
         isInterrupted = true
@@ -136,7 +139,7 @@ final class Subscription {
     func retransmit(_ number: UInt16, at now: Instant) {
         let roundTrip = subscriber.machine.roundTrip(on: transceiver) ?? Self.assumedRoundTrip
         guard let (out, packet) = repair(number, roundTrip: roundTrip, at: now) else { return }
-        // Repeats are queued.
+        // Packets that are sent again go into the machine's queue, so nothing comes into this outbox.
         var outbox = DatagramOutbox()
         _ = sendKept(out, packet, isRepeat: true, into: &outbox, at: now)
         subscriber.machine.sendForwarded(at: now)
@@ -145,13 +148,14 @@ final class Subscription {
     /// The subscriber cannot decode.
     func wantKeyFrame(at now: Instant) {
         guard video != nil else { return }
-        // Before the first one, of the stream that it is to begin with; of a silent publisher, of any.
+        // Before it has begun, the key frame is of the stream that it is to begin with; or of the lowest, if none
+        // comes.
         let stream =
             video?.selector.current.map { Int($0) } ?? video?.keyFrameWish(of: publication.track, at: now) ?? 0
         publication.wantKeyFrame(ofStream: stream, at: now)
     }
 
-    /// Sends a packet of silence, if anything has been heard before.
+    /// Sends a silent packet, if sound was sent before.
     func sendSilence(due: Instant, into outbox: inout DatagramOutbox, at now: Instant) {
         let subscriber = subscriber
         let silence = OpusPacket.silence
@@ -165,9 +169,9 @@ final class Subscription {
                 payload: { outgoing in outgoing.append(contentsOf: silence.span.bytes) }), at: now)
     }
 
-    /// Sends a packet of padding, where nothing else is passed on.
+    /// Sends a padding packet, if nothing is being forwarded.
     ///
-    /// - Returns: whether it is on its way.
+    /// - Returns: whether it was sent.
     func sendPadding(into outbox: inout DatagramOutbox, at now: Instant) -> Bool {
         let subscriber = subscriber
         guard subscriber.machine.canForward(on: transceiver),
@@ -183,7 +187,7 @@ final class Subscription {
         return true
     }
 
-    /// A packet of our own has been given to the subscriber's machine.
+    /// A silent or a padding packet was given to the subscriber's machine.
     private func sent(_ forwarding: Forwarding, at now: Instant) {
         var wants = Wants()
         wants.add(forwarding)
@@ -217,7 +221,8 @@ final class Subscription {
             sequenceNumber: out.sequenceNumber, timestamp: out.timestamp, marker: out.marker, isRepeat: isRepeat)
         head.isPadding = out.isPadding
         head.batch = batch
-        // RFC 2198: with earlier packets to those who agreed on them, and to others the packet's own sound.
+        // RFC 2198: a packet with redundancy goes whole to subscribers who have negotiated that; others get its own
+        // sound.
         let redundancy =
             packet.bringsEarlierSound && !out.isPadding ? subscriber.machine.redundancy(on: transceiver) : nil
         head.payloadType = redundancy?.payloadType
@@ -233,9 +238,10 @@ final class Subscription {
         }
     }
 
-    /// Its sender reports say when what is forwarded was captured; while that is not known, when it came here.
+    /// Has the sender reports to the subscriber say when the forwarded media were captured. While that is not known,
+    /// they say when the media came to the server.
     func tellClock(of publication: Publication) {
-        // During a pause what was told holds: time goes on as it did.
+        // Without a layer nothing is forwarded now, and what was told before still holds.
         guard let rewriter = video?.rewriter ?? audio?.rewriter, let layer = rewriter.layer.map({ Int($0) })
         else { return }
         guard publication.track.clocks.indices.contains(layer), let report = publication.track.clocks[layer].report,
@@ -247,7 +253,7 @@ final class Subscription {
 
     // MARK: Layers
 
-    /// What it is given; nil for nothing.
+    /// The layers that are to be forwarded; nil for none.
     var target: LayerTarget? {
         get {
             if let video { return video.target }
@@ -262,23 +268,23 @@ final class Subscription {
         }
     }
 
-    /// The layers that go out now; nil when none does.
+    /// The layers that are forwarded now; nil when none is. They follow the target, at key frames.
     var forwarded: LayerTarget? { video?.selector.forwarded(of: publication.track) }
 
-    /// How many spatial layers less go out than could be used and come in.
+    /// How many more spatial layers come and could be used than are forwarded.
     var missingLayers: Int {
         guard let limit, let forwarded else { return 0 }
         let live = publication.track.bitrates.live & UInt8(truncatingIfNeeded: (2 << Int(min(limit.spatial, 7))) - 1)
         return max((live.highestSetBit ?? 0) - Int(forwarded.spatial), 0)
     }
 
-    /// The most layers that the subscriber could use.
+    /// The highest layers that the subscriber can use; nil for none.
     private var limit: LayerTarget? {
         wantedLayers.map { takesSpatialLayers ? $0 : LayerTarget(spatial: 0, temporal: Int($0.temporal)) }
     }
 
-    /// In a connection that it offers itself a browser agrees on no dependency descriptors: Chromium's offers have
-    /// those only of what it sends. It would decode nothing of several layers.
+    /// Whether the subscriber can decode several spatial layers. A browser needs dependency descriptors for those of
+    /// AV1, and in a connection that it offers itself none are negotiated: Chromium offers them only for what it sends.
     private var takesSpatialLayers: Bool {
         guard subscriber.needsDescriptors, publication.description.format == .av1,
             case .scalable = publication.track.arrangement
@@ -286,10 +292,10 @@ final class Subscription {
         return subscriber.machine.sendsDependencyDescriptors(on: transceiver)
     }
 
-    /// As the subscriber shows the publication.
+    /// The layers that the subscriber wants, by how it shows the publication.
     private var wantedLayers: LayerTarget? {
         let description = publication.description
-        // Of whichever layer is sent: the highest one may not be.
+        // Of any spatial layer, for the highest one may not be sent now.
         let layers = 0..<LayerBitrates.maximumSpatialLayers
         let temporalLayers = layers.map { publication.track.bitrates.temporalLayerCount(spatial: $0) }.max() ?? 0
         let sizes = sizes
@@ -304,25 +310,25 @@ final class Subscription {
             sizes: sizes, temporalLayers: temporalLayers, framesPerSecond: description.framesPerSecond)
     }
 
-    /// Of layers that are not measured yet: none larger than the subscriber shows, where their sizes are known.
+    /// Limits a target whose layers are not measured yet to what the subscriber can use, where sizes are known.
     func withinLimit(_ target: LayerTarget) -> LayerTarget {
         guard let limit, Int(limit.spatial) < sizes.count - 1 || !takesSpatialLayers else { return target }
         return LayerTarget(spatial: Int(min(target.spatial, limit.spatial)), temporal: Int(target.temporal))
     }
 
-    /// The spatial layers' sizes, as told or as they come.
+    /// The sizes of the spatial layers, as announced or, where more come, by those.
     private var sizes: [SubscriberHints.Size] {
         publication.description.sizes(live: publication.track.bitrates.live, publication.track.arrangement)
     }
 
-    /// The quality by which the publisher's dynacast is to count it.
+    /// The quality by which the publisher's dynacast should count this subscription.
     var wantedQuality: VideoQuality {
         guard let limit else { return .off }
         let sizes = sizes
         return sizes.isEmpty ? hints.quality : sizes[min(Int(limit.spatial), sizes.count - 1)].quality
     }
 
-    /// What it could use of the subscriber's bitrate.
+    /// How much of the subscriber's bitrate each choice of layers would need, and how important it is.
     func demand(isSpeaking: Bool, mayPause: Bool, at now: Instant) -> StreamDemand {
         guard publication.description.format.isVideo else {
             let hasRedundancy = subscriber.machine.redundancy(on: transceiver) != nil
@@ -333,11 +339,11 @@ final class Subscription {
         }
         var steps: [LayerStep] = []
         if let limit, !publication.isMuted {
-            // Text is to be read; a face is to move.
+            // A shared screen should be sharp, so spatial layers come first; a camera should move, so temporal ones do.
             steps = publication.track.bitrates.steps(
                 publication.track.arrangement, limit: limit, prefersMotion: !publication.description.isScreenShare,
                 at: now)
-            // Nothing came lately of the highest layer that is sent, or of any: what that costs is no measure.
+            // Of the highest layer that is sent, or of all, nothing came lately, so the bitrates cannot be used.
             let live =
                 publication.track.bitrates.live & UInt8(truncatingIfNeeded: (2 << Int(min(limit.spatial, 7))) - 1)
             let top = live.highestSetBit ?? 0

@@ -7,7 +7,7 @@ public import RTCWire
 /// quieter than −35 dBov. Its level is its loudest one, less what the share of active time takes from it (20 log10 of
 /// the share, in decibels), as an amplitude between 0 and 1, and is smoothed: each interval takes it two thirds of the
 /// way, which is an exponential mean over two intervals. An interval without speech makes it 0 at once, so that nobody
-/// is shown as speaking who is not. What is told is rounded up to eighths: a picture's frame need not flicker.
+/// is shown as speaking who is not. Levels are told in eighths, rounded up, so that not every small change is told.
 public struct ActiveSpeakers: Sendable {
     public struct Configuration: Sendable, Hashable {
         public var interval = Interval.milliseconds(400)
@@ -72,13 +72,13 @@ public struct ActiveSpeakers: Sendable {
         return tracks.count - 1
     }
 
-    /// It is gone. The next `tick` tells that it is silent, if it was not; until then its index is not given away.
+    /// A track has ended. The next `tick` tells that it is silent, if it was not; its index is not used again before.
     public mutating func remove(_ track: Int) {
         guard tracks.indices.contains(track), tracks[track].isThere else { return }
         tracks[track].isThere = false
     }
 
-    /// It was muted: nothing more of it is heard, also if the last packets were loud.
+    /// A track was muted: what was heard of it no longer counts, however loud it was.
     public mutating func muted(_ track: Int) {
         guard tracks.indices.contains(track) else { return }
         let told = tracks[track].told

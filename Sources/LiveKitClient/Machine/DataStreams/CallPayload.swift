@@ -1,14 +1,14 @@
 internal import RTCEngine
 
-/// What a method is called with, or answers, where that comes as a stream (LiveKit's RPC, version 2).
+/// The payload of a call or of an answer that comes as a stream (LiveKit's RPC, version 2), as far as it has come.
 final class CallPayload {
-    /// Streams of these topics are calls and answers, and nobody else's.
+    /// Streams of these topics are calls and answers, and are never given to the application's stream handlers.
     static let requestTopic = "lk.rpc_request"
     static let responseTopic = "lk.rpc_response"
-    /// The version that such a call names.
+    /// The version that such a call has in its attributes.
     static let version = "2"
 
-    /// Their attributes.
+    /// The keys of the stream's attributes.
     enum Attribute {
         static let requestID = "lk.rpc_request_id"
         static let method = "lk.rpc_request_method"
@@ -19,7 +19,7 @@ final class CallPayload {
 
     let requestID: String
     let sender: ParticipantIdentity?
-    /// Of a call.
+    /// Of a call; empty and zero for an answer.
     let method: String
     let responseTimeout: Interval
     private var decoder: StreamDecoder
@@ -35,7 +35,7 @@ final class CallPayload {
         decoder = try header.decoder()
     }
 
-    /// In bytes, of what has come.
+    /// How much has come, in bytes.
     var length: Int { text.count }
 
     func take(_ content: [UInt8]) throws(StreamError) {
@@ -48,7 +48,7 @@ final class CallPayload {
         }
     }
 
-    /// No more comes.
+    /// The stream has ended: gives the whole text.
     func end() throws(StreamError) -> String {
         try decoder.finish()
         return String(decoding: text, as: UTF8.self)

@@ -1,7 +1,7 @@
 internal import LiveKitProtocol
 internal import RTCEngine
 
-/// Names a stream of somebody else's for as long as it goes on.
+/// Our own name of a stream that somebody else sends.
 struct IncomingStreamID: Hashable, Sendable {
     let rawValue: UInt64
 }
@@ -14,9 +14,9 @@ struct IncomingStreamHeader: Sendable {
     }
 
     var kind: Kind
-    /// Nil when the server sends it, or somebody who is hidden.
+    /// Nil when the sender is the server, or a hidden participant.
     var sender: ParticipantIdentity?
-    /// Its chunks are one stream of DEFLATE.
+    /// Whether the content is compressed: its chunks together are one stream of DEFLATE.
     var isPacked: Bool
 
     var topic: String {
@@ -40,7 +40,7 @@ struct IncomingStreamHeader: Sendable {
         }
     }
 
-    /// What is said of content that is all there is. Throws as `StreamDecoder` does.
+    /// A decoder for the content. Throws as `StreamDecoder.init` does.
     func decoder() throws(StreamError) -> StreamDecoder {
         try StreamDecoder(totalLength: totalLength, isPacked: isPacked, isText: isText)
     }
@@ -48,22 +48,22 @@ struct IncomingStreamHeader: Sendable {
 
 /// Streams of others that have begun and not ended (LiveKit's data streams, versions 1 and 2).
 struct IncomingStreams {
-    /// Whom the content is for.
+    /// What becomes of the content.
     enum Use {
         case reader(IncomingStreamID)
-        /// It is what a method of ours is called with.
+        /// It is the payload of a call of one of our methods.
         case call(CallPayload)
         /// It is the answer to a call of ours.
         case answer(CallPayload)
     }
 
-    /// Of a sender: two may choose the same name.
+    /// Names an open stream: by its sender too, for two senders may choose the same name.
     struct Key: Hashable {
         let sender: String
         let streamID: String
 
         init(_ packet: LiveKitDataPacket, _ streamID: String) {
-            // Nobody who is hidden has either.
+            // Some servers send no sids. Of a hidden sender neither is known.
             sender = packet.participantSid.isEmpty ? packet.participantIdentity : packet.participantSid
             self.streamID = streamID
         }
@@ -74,14 +74,14 @@ struct IncomingStreams {
         var nextIndex: UInt64 = 0
     }
 
-    /// So many of one sender that have not ended, or whose readers still have them.
+    /// How many streams of one sender may be open at a time, and how many may still have a reader.
     static let openLimit = 256
 
-    /// Those that somebody of ours reads.
+    /// The topics for which the application has handlers.
     var textTopics: Set<String> = []
     var byteTopics: Set<String> = []
     var open: [Key: Stream] = [:]
-    /// Those whose readers have not let go of them, by whom they are.
+    /// The senders of the streams that their readers have not let go of.
     private var readers: [IncomingStreamID: String] = [:]
     private var lastID: UInt64 = 0
 
@@ -92,13 +92,13 @@ struct IncomingStreams {
         return id
     }
 
-    /// Whoever read it has let go of it: what follows is for nobody.
+    /// The stream's reader has let go of it: what still comes is ignored.
     mutating func readerGone(_ id: IncomingStreamID) {
         guard readers.removeValue(forKey: id) != nil else { return }
         drop { use in if case .reader(id) = use { true } else { false } }
     }
 
-    /// Calls and answers that nobody waits for any more, by their numbers.
+    /// Stops reading the payloads of calls that nobody waits for any more.
     mutating func dropCalls(_ isOver: (String) -> Bool) {
         drop { use in if case .call(let payload) = use { isOver(payload.requestID) } else { false } }
     }
@@ -116,7 +116,7 @@ struct IncomingStreams {
             && open.keys.count { $0.sender == key.sender } < Self.openLimit
     }
 
-    /// Those of a sender, or of all.
+    /// Removes and returns the open streams of a sender, or all with nil.
     mutating func takeAll(of sender: String? = nil) -> [Use] {
         let taken = open.filter { sender == nil || $0.key.sender == sender }
         for key in taken.keys { open[key] = nil }
@@ -124,24 +124,24 @@ struct IncomingStreams {
     }
 }
 
-/// Why a stream has no more content: with the attributes that came last, or an error.
+/// How a stream has ended: well, with the attributes that its end has carried, or with an error.
 typealias IncomingStreamEnd = Result<[String: String], StreamError>
 
 extension RoomClientMachine {
     mutating func streamBegan(_ header: LiveKitDataStream.Header, _ packet: LiveKitDataPacket, at now: Instant) {
         let key = IncomingStreams.Key(packet, header.streamID)
-        // What is packed in a way of the future cannot be read.
+        // A compression that we do not know cannot be read.
         guard [.none, .deflateRaw].contains(header.compression), incoming.hasRoom(for: key),
             let begun = IncomingStreamHeader(header, sender: packet.sender),
             let use = use(of: begun, key, at: now)
         else { return }
         if case .reader(let id) = use { put(.streamBegan(id, begun)) }
         guard header.hasInlineContent else { return incoming.open[key] = IncomingStreams.Stream(use: use) }
-        // All of it: neither chunks nor an end follow.
+        // The header has the whole content in it: neither chunks nor an end follow.
         if take([UInt8](header.inlineContent), for: use, at: now) { finish(use, .success([:]), at: now) }
     }
 
-    /// Nil for what nobody of ours reads.
+    /// What becomes of the stream; nil where nothing reads it.
     private mutating func use(
         of header: IncomingStreamHeader, _ key: IncomingStreams.Key, at now: Instant
     ) -> IncomingStreams.Use? {
@@ -159,7 +159,8 @@ extension RoomClientMachine {
 
     mutating func streamWentOn(_ chunk: LiveKitDataStream.Chunk, _ packet: LiveKitDataPacket, at now: Instant) {
         let key = IncomingStreams.Key(packet, chunk.streamID)
-        // Some send the beginning to a few and the rest to everybody. What comes twice was heard.
+        // Some senders send the header to a few and the chunks to everybody, so those of unknown streams are ignored;
+        // so is a chunk that has come before.
         guard var stream = incoming.open[key], chunk.chunkIndex >= stream.nextIndex else { return }
         incoming.open[key] = nil
         guard chunk.chunkIndex == stream.nextIndex else { return finish(stream.use, .failure(.incomplete), at: now) }
@@ -177,19 +178,19 @@ extension RoomClientMachine {
         finish(stream.use, end, at: now)
     }
 
-    /// Whoever sent them is gone. Servers that do not name sessions name people.
+    /// Their sender has left. Some servers send no sids: those streams are found by the identity.
     mutating func endStreams(of sender: LiveKitParticipantInfo, at now: Instant) {
         for use in incoming.takeAll(of: sender.sid) + incoming.takeAll(of: sender.identity) {
             finish(use, .failure(.senderLeft), at: now)
         }
     }
 
-    /// We are in a new session: what came between is missing.
+    /// We are in a new session. Parts of the streams were lost between the two, so they end with an error.
     mutating func endStreams(at now: Instant) {
         for use in incoming.takeAll() { finish(use, .failure(.disconnected), at: now) }
     }
 
-    /// False when nothing more of the stream is wanted.
+    /// - Returns: false when the rest of the stream is not wanted.
     private mutating func take(_ content: [UInt8], for use: IncomingStreams.Use, at now: Instant) -> Bool {
         switch use {
         case .reader(let id):
@@ -226,7 +227,7 @@ extension LiveKitDataPacket {
         }
     }
 
-    /// Nil when the server sent it, or somebody who is hidden.
+    /// Nil when the sender is the server, or a hidden participant.
     var sender: ParticipantIdentity? {
         participantIdentity.isEmpty ? nil : ParticipantIdentity(participantIdentity)
     }

@@ -8,14 +8,14 @@ struct OutgoingStream: Sendable {
     let id: String
     let destinations: [ParticipantIdentity]
     let isText: Bool
-    /// The session of ours that it was begun in, or waits for: nobody knows it in another one.
+    /// The session (`sessionNumber`) that it was begun in, or waits for. In another one it cannot go on.
     fileprivate let session: Int
     fileprivate var nextIndex: UInt64 = 0
 
-    /// In bytes, as LiveKit's SDKs cut it.
+    /// The largest chunk in bytes, as LiveKit's SDKs have it.
     static let chunkLength = 15_000
 
-    /// Cuts content into chunks; text between characters, so that whoever reads chunk by chunk has whole ones.
+    /// Cuts content into chunks. Text is cut between characters, so that each chunk is text by itself.
     static func chunks(_ content: [UInt8], isText: Bool) -> [ArraySlice<UInt8>] {
         var chunks: [ArraySlice<UInt8>] = []
         var rest = content[...]
@@ -29,18 +29,18 @@ struct OutgoingStream: Sendable {
     }
 }
 
-/// Content that is there as a whole, and what has to be sent for it.
+/// A stream whose header was sent and whose whole content is known, and what still has to be sent.
 struct WholeStream {
     let stream: OutgoingStream
-    /// Nothing when the beginning has carried all of it.
+    /// Empty when the header has the whole content in it (`isOver`).
     let chunks: [ArraySlice<UInt8>]
     let isOver: Bool
 }
 
 extension RoomClientMachine {
-    /// Begins a stream of whose content nothing is known yet.
+    /// Begins a stream whose content comes later.
     ///
-    /// - Parameter sender: in whose name; our own if it is nil.
+    /// - Parameter sender: in whose name it is sent; nil for our own.
     mutating func beginStream(
         _ header: LiveKitDataStream.Header, to destinations: [ParticipantIdentity],
         as sender: ParticipantIdentity? = nil, at now: Instant
@@ -49,11 +49,12 @@ extension RoomClientMachine {
         return outgoing(header, to: destinations)
     }
 
-    /// Begins a stream whose content is there. A short one is all said by that, where all who get it understand
-    /// (`client_protocol` 2), and is packed where they can unpack it and that makes it shorter. What is left has to be
-    /// sent: chunk by chunk, and the end.
+    /// Begins a stream whose content is known. Where all receivers can decompress, and it becomes shorter, the content
+    /// is sent compressed. Where all receivers have `client_protocol` 2 and it is short enough, it is in the header,
+    /// and nothing follows. Otherwise the caller sends the chunks of the result, and the end.
     ///
-    /// - Parameter packed: the content packed by whoever had the time for it; what is short is packed here.
+    /// - Parameter packed: the content compressed, for content of more than `packedAtOnce`; shorter content is
+    ///   compressed here.
     mutating func beginStream(
         _ header: LiveKitDataStream.Header, content: [UInt8], packed: [UInt8]? = nil,
         to destinations: [ParticipantIdentity], as sender: ParticipantIdentity? = nil, at now: Instant
@@ -105,7 +106,7 @@ extension RoomClientMachine {
         stream.nextIndex += 1
     }
 
-    /// Ends a stream; with a reason one that does not come to a good end.
+    /// Ends a stream. A reason that is not empty says that it is not complete.
     mutating func endStream(
         _ stream: OutgoingStream, reason: String, attributes: [String: String], at now: Instant
     ) throws(RoomError) {
@@ -119,17 +120,17 @@ extension RoomClientMachine {
                 }), to: stream.destinations, at: now)
     }
 
-    /// So many bytes are packed without asking for time.
+    /// Content of at most so many bytes is compressed by the machine itself, which keeps others waiting for that long.
     static let packedAtOnce = 64 << 10
 
-    /// All who get it can unpack.
+    /// Whether all receivers can decompress.
     func canUnpack(_ destinations: [ParticipantIdentity]) -> Bool {
         recipients(destinations).allSatisfy {
             $0.clientProtocol >= 2 && $0.capabilities.contains(.capCompressionDeflateRaw)
         }
     }
 
-    /// All of a stream at once, or nothing of it, for content that is not long.
+    /// Sends a whole stream at once, or nothing of it where there is no room for all.
     mutating func sendWhole(
         _ header: LiveKitDataStream.Header, content: [UInt8], to destinations: [ParticipantIdentity], at now: Instant
     ) throws(RoomError) {
@@ -137,7 +138,7 @@ extension RoomClientMachine {
         if content.count <= Self.packedAtOnce, canUnpack(destinations) { packed = Deflate.compress(content) }
         let ends = packet(.streamHeader(header), to: destinations, as: nil).length + OutgoingStream.chunkLength
         let length = min(packed?.count ?? content.count, content.count)
-        // With what each chunk takes beside its content.
+        // A sixteenth more is room for what each chunk has beside its content.
         guard data.hasRoom(for: ends + length + length / 16) else { throw .dataBacklog }
         let whole = try beginStream(header, content: content, packed: packed, to: destinations, at: now)
         var stream = whole.stream
@@ -162,7 +163,7 @@ extension RoomClientMachine {
     private func recipients(_ destinations: [ParticipantIdentity]) -> [LiveKitParticipantInfo] {
         guard !destinations.isEmpty else { return Array(roster.remote.values) }
         return destinations.map { destination in
-            // One that we do not know may be of any age.
+            // Of one that we do not know nothing is assumed: it counts as the oldest protocol.
             roster.remote.values.first { $0.identity == destination.rawValue } ?? LiveKitParticipantInfo()
         }
     }
@@ -187,7 +188,7 @@ extension RoomClientMachine {
 }
 
 extension LiveKitDataPacket {
-    /// In bytes; the number that a reliable one has comes to a few more.
+    /// Its length in bytes when it is sent, with up to 6 for the sequence number that it gets then.
     fileprivate var length: Int { ((try? serializedBytes() as [UInt8])?.count ?? .max / 2) + 6 }
 }
 

@@ -1,23 +1,23 @@
 internal import LiveKitProtocol
 
-/// Makes the content of a stream of its chunks: unpacks it, counts it against what was announced, and cuts text between
-/// characters.
+/// Makes the content of a stream from its chunks: decompresses it, compares its length with what was announced, and
+/// cuts text between characters.
 package struct StreamDecoder {
-    /// So much is unpacked at a time; bytes.
+    /// How many bytes are decompressed at a time.
     private static let pieceLength = 64 << 10
 
     private let totalLength: Int?
     private let isText: Bool
-    /// Of content that is packed.
+    /// For compressed content; nil otherwise.
     private let inflater: Inflater?
-    /// Of content that is not.
+    /// Content that was fed and not taken, where it is not compressed.
     private var waiting: [UInt8] = []
-    /// The beginning of a character whose end has not come.
+    /// The first bytes of a character whose last ones have not come.
     private var unfinished: [UInt8] = []
-    /// Bytes of content, unpacked.
+    /// How many bytes have come out so far, after decompression.
     private var length = 0
 
-    /// - Throws: `undecodable` when there is no memory to unpack it.
+    /// - Throws: `undecodable` when there is no memory to decompress it.
     package init(totalLength: Int?, isPacked: Bool, isText: Bool) throws(StreamError) {
         self.totalLength = totalLength
         self.isText = isText
@@ -33,13 +33,13 @@ package struct StreamDecoder {
         if let inflater { inflater.feed(chunk) } else { waiting += chunk }
     }
 
-    /// The next piece; nil when more has to come. Of text it is whole characters.
+    /// The next piece of content; nil until more is fed. A piece of text has whole characters.
     package mutating func next() throws(StreamError) -> [UInt8]? {
         while true {
             let piece = try nextBytes()
             guard !piece.isEmpty else { return nil }
             length += piece.count
-            // 0 stands for a length that is not known, as in LiveKit's SDKs.
+            // LiveKit's SDKs announce 0 for a length that is not known.
             if let totalLength, totalLength > 0, length > totalLength { throw .lengthExceeded }
             guard isText else { return piece }
             let text = try wholeCharacters(piece)
@@ -47,7 +47,9 @@ package struct StreamDecoder {
         }
     }
 
-    /// No more comes, and all that came has been taken.
+    /// The stream has ended, and everything was taken.
+    ///
+    /// - Throws: `incomplete` when something is missing.
     package func finish() throws(StreamError) {
         guard inflater?.isAtEnd ?? true, unfinished.isEmpty else { throw .incomplete }
         if let totalLength, length < totalLength { throw .incomplete }

@@ -5,7 +5,7 @@ internal import SwiftProtobuf
 /// The data tracks that we publish, over all connections.
 struct DataPublishing {
     enum Step: Equatable {
-        /// The server is asked.
+        /// The server was asked to publish it, and has not answered.
         case requested(until: Instant)
         case published(TrackSID)
     }
@@ -14,10 +14,10 @@ struct DataPublishing {
         let name: String
         var packetizer: DataTrackPacketizer
         var step: Step
-        /// Until it is published for the first time.
+        /// The request to publish it; nil once that is completed.
         var request: RequestID?
 
-        /// What our packets and the server call it.
+        /// Its number in our packets and in requests to the server.
         var handle: UInt16 { packetizer.handle }
     }
 
@@ -30,7 +30,8 @@ struct DataPublishing {
 
     func place(of handle: UInt16) -> Int? { tracks.firstIndex { $0.handle == handle } }
 
-    /// One that no track of ours has or had lately; nil where there is none left.
+    /// A handle that no track of ours has; one that was freed is used again as late as possible. Nil where all are
+    /// taken.
     mutating func nextHandle() -> UInt16? {
         guard tracks.count < UInt16.max else { return nil }
         repeat { lastHandle &+= 1 } while lastHandle == 0 || place(of: lastHandle) != nil
@@ -39,7 +40,7 @@ struct DataPublishing {
 }
 
 extension RoomClientMachine {
-    /// Publishes a data track; `request` is decided when the server has a name for it.
+    /// Publishes a data track. `request` is completed when the server has accepted it and given it a sid, or not.
     mutating func publishDataTrack(_ name: String, handle: UInt16, request: RequestID, at now: Instant) {
         guard isInRoom else { return put(.complete(request, .failure(.notConnected))) }
         guard options.encryption == nil else { return put(.complete(request, .failure(.notEncryptable))) }
@@ -49,7 +50,7 @@ extension RoomClientMachine {
                 name: name, packetizer: packetizer, step: .requested(until: now + Self.answerTimeout),
                 request: request))
         announceDataTrack(name, handle)
-        // Frames go over the connection that we offer, which may not be there yet.
+        // The data channels are on the publishing connection, which is made by its first offer.
         if !negotiation.hasOffered { negotiatePublisher(at: now) }
     }
 
@@ -62,7 +63,7 @@ extension RoomClientMachine {
                 }))
     }
 
-    /// After a session was lost: the same tracks under the same handles, in a new one.
+    /// Publishes all data tracks once more, in a new session, under the same handles.
     mutating func publishDataTracksAgain(at now: Instant) {
         for place in dataPublishing.tracks.indices {
             dataPublishing.tracks[place].step = .requested(until: now + Self.answerTimeout)
@@ -84,7 +85,7 @@ extension RoomClientMachine {
         }
     }
 
-    /// The server does not take it.
+    /// The server refuses a data track.
     mutating func dataTrackRefused(_ refused: LiveKitPublishDataTrackRequest, _ error: RoomError) {
         guard let handle = UInt16(exactly: refused.pubHandle), let place = dataPublishing.place(of: handle),
             case .requested = dataPublishing.tracks[place].step
@@ -121,14 +122,14 @@ extension RoomClientMachine {
         while let place = dataPublishing.tracks.firstIndex(where: {
             if case .requested(let until) = $0.step { until <= now } else { false }
         }) {
-            // While the server does not hear us, it does not answer either.
+            // The time in which the connection is down does not count.
             guard isSignalOpen else {
                 dataPublishing.tracks[place].step = .requested(until: now + Self.answerTimeout)
                 continue
             }
             let handle = dataPublishing.tracks[place].handle
             dataTrackFailed(place, .timedOut)
-            // It may take it yet, and nobody has it any more.
+            // The server may publish it later, when we no longer know of it.
             sayUnpublished(handle)
         }
     }
@@ -146,12 +147,12 @@ extension RoomClientMachine {
         guard case .published = dataPublishing.tracks[place].step else { return }
         switch data.admit(frame: packets) {
         case .now: put(.sendFrame(packets))
-        // One that is too large to wait is lost, as on the way.
+        // A frame that is too large to wait is dropped, as frames may be that are lost on the way.
         case .later, .full: break
         }
     }
 
-    /// What the server has of them, as it said it.
+    /// Our published data tracks, as the server has confirmed them, for `syncState`.
     var publishedDataTracks: [LiveKitPublishDataTrackResponse] {
         dataPublishing.tracks.compactMap { track in
             guard case .published(let sid) = track.step else { return nil }

@@ -2,7 +2,7 @@ internal import LiveKitProtocol
 internal import RTCEngine
 internal import SwiftProtobuf
 
-/// Names a data track of somebody else's for as long as it is there, whatever the server calls it.
+/// Our own name of somebody else's data track. It stays the same when the track gets another sid in a new session.
 struct RemoteDataTrackID: Hashable, Sendable {
     let rawValue: UInt64
 }
@@ -11,7 +11,7 @@ struct RemoteDataTrackID: Hashable, Sendable {
 struct DataSubscribing {
     enum Step {
         case unwanted
-        /// The server has not said under which handle it comes.
+        /// The server was asked for it, and has not said which handle its packets have.
         case requested(until: Instant, [RequestID])
         case active
     }
@@ -22,7 +22,7 @@ struct DataSubscribing {
         var info: LiveKitDataTrackInfo
         var step = Step.unwanted
         var assembler = DataTrackAssembler()
-        /// The session that published it is over, and its publisher has so long to publish it in another one.
+        /// Set when its publisher's session is over: by then it has to be published again in another one.
         var awaitedUntil: Instant?
 
         var isWanted: Bool {
@@ -32,17 +32,17 @@ struct DataSubscribing {
             }
         }
 
-        /// When time is up for it.
+        /// When the request or the wait for its publisher is over, whichever is first.
         var deadline: Instant? {
             guard case .requested(let until, _) = step else { return awaitedUntil }
             return min(until, awaitedUntil ?? until)
         }
 
-        /// Its publisher has not published it again in time.
+        /// Whether its publisher has not published it again in time.
         func isLate(at now: Instant) -> Bool { awaitedUntil.map { $0 <= now } ?? false }
 
-        /// Its publisher, who publishes these by now, does so no more. While it is awaited, it ends when another track
-        /// has its name or its handle.
+        /// Whether its publisher, whose tracks are now `infos`, no longer publishes it. A track that is awaited may
+        /// still come, unless another one has its name or its handle.
         func isOver(among infos: [LiveKitDataTrackInfo]) -> Bool {
             guard !infos.contains(where: { $0.isSameTrack(as: info) }) else { return false }
             return awaitedUntil == nil || infos.contains { $0.name == info.name || $0.pubHandle == info.pubHandle }
@@ -50,20 +50,20 @@ struct DataSubscribing {
     }
 
     private(set) var tracks: [TrackSID: Track] = [:]
-    /// What the server calls those that we get in their packets.
+    /// Which track packets with a handle belong to. The server chooses the handles.
     private var handles: [UInt16: TrackSID] = [:]
     private var lastID: UInt64 = 0
 
     var deadline: Instant? { tracks.values.compactMap(\.deadline).min() }
 
-    /// Those that we want.
+    /// The tracks that we have subscribed to, or asked for.
     var wanted: [TrackSID] { sorted { $0.isWanted } }
 
     func sorted(_ isIncluded: (Track) -> Bool) -> [TrackSID] {
         tracks.filter { isIncluded($0.value) }.keys.sorted { $0.rawValue < $1.rawValue }
     }
 
-    /// By its sid, or by its name where it has another sid by now.
+    /// The sid that a track has now: its own, or another where it was published again under the same name.
     func sid(of track: RemoteDataTrack) -> TrackSID? {
         if tracks[track.sid] != nil { return track.sid }
         return tracks.first { $0.value.publisher == track.publisher && $0.value.info.name == track.name }?.key
@@ -73,7 +73,8 @@ struct DataSubscribing {
 
     func sid(of id: RemoteDataTrackID) -> TrackSID? { tracks.first { $0.value.id == id }?.key }
 
-    /// What a publisher has published anew after a session was lost: under the same handle and name, which it keeps.
+    /// The sid that a track had before its publisher published it again in a new session, where it keeps handle and
+    /// name; nil where it is a new track.
     func predecessor(of info: LiveKitDataTrackInfo, by publisher: ParticipantIdentity) -> TrackSID? {
         tracks.first { $0.value.publisher == publisher && $0.value.info.isSameTrack(as: info) }?.key
     }
@@ -88,7 +89,7 @@ struct DataSubscribing {
         return tracks.removeValue(forKey: sid)
     }
 
-    /// The server calls it otherwise: its packets are others too.
+    /// A track has a new sid. Packets of the old session do not fit to those of the new one, and are dropped.
     mutating func rename(_ sid: TrackSID, as info: LiveKitDataTrackInfo) {
         guard var track = remove(sid) else { return }
         track.info = info
@@ -97,7 +98,7 @@ struct DataSubscribing {
         tracks[TrackSID(info.sid)] = track
     }
 
-    /// - Parameter until: when it is over; nil if it is there.
+    /// - Parameter until: by when it has to be published again; nil once it is.
     mutating func setAwaited(_ sid: TrackSID, until: Instant?) { tracks[sid]?.awaitedUntil = until }
 
     mutating func move(_ sid: TrackSID, to step: Step) {
@@ -109,22 +110,24 @@ struct DataSubscribing {
         for handle in handles.filter({ $0.value == sid }).keys { handles[handle] = nil }
     }
 
-    /// A track has one handle, and the other way round.
+    /// Sets the handle of a track, in place of any that it had, and of any track that had the handle.
     mutating func setHandle(_ handle: UInt16, of sid: TrackSID) {
         guard handles[handle] != sid else { return }
         forgetHandle(of: sid)
         handles[handle] = sid
     }
 
-    /// What came under handles of a session that is over is of no use.
+    /// We are in a new session, which has other handles: unfinished frames are dropped.
     mutating func newSession() {
         handles = [:]
         for sid in tracks.keys { tracks[sid]?.assembler = DataTrackAssembler() }
     }
 
-    /// A frame, if the packet completes one of a track that we want.
+    /// Takes a packet.
+    ///
+    /// - Returns: the frame that it completes, of a track that we have subscribed to; nil otherwise.
     mutating func take(_ packet: DataTrackPacket) -> (RemoteDataTrackID, DataTrackFrame)? {
-        // A track that is not encrypted has no frames that are.
+        // Only tracks that are not encrypted are subscribed to, so an encrypted packet is not of theirs.
         guard packet.encryption == nil, let sid = handles[packet.handle], let place = tracks.index(forKey: sid),
             case .active = tracks.values[place].step,
             let frame = tracks.values[place].assembler.take(packet)
@@ -142,7 +145,7 @@ extension LiveKitDataTrackInfo {
 extension RoomClientMachine {
     // MARK: What there is
 
-    /// What somebody publishes by now.
+    /// The data tracks of a publisher are these now.
     mutating func dataTracksChanged(of publisher: ParticipantIdentity, to infos: [LiveKitDataTrackInfo]) {
         endDataTracks { $0.publisher == publisher && $0.isOver(among: infos) }
         for info in infos {
@@ -157,14 +160,16 @@ extension RoomClientMachine {
                 put(.tell(.dataTrackPublished(RemoteDataTrack(info, of: publisher))))
                 continue
             }
-            // Servers take no subscription along into another session, nor keep one while its publisher is hidden.
+            // The subscription has to be made again: servers do not take it over into the publisher's new session, and
+            // drop it while the publisher is hidden.
             if dataSubscribing.tracks[sid]?.isWanted == true { sayWanted([sid], true) }
         }
     }
 
-    /// A session of somebody's is over.
+    /// A publisher's session is over.
     ///
-    /// - Parameter mayReturn: in another session, which is told of before what it publishes.
+    /// - Parameter mayReturn: whether another session of theirs may follow, or has just been told of; its tracks are
+    ///   told of after it.
     mutating func dataPublisherLeft(_ publisher: ParticipantIdentity, mayReturn: Bool, at now: Instant) {
         guard mayReturn else { return endDataTracks { $0.publisher == publisher } }
         for sid in dataSubscribing.sorted({ $0.publisher == publisher }) {
@@ -195,8 +200,8 @@ extension RoomClientMachine {
 
     // MARK: What we want of it
 
-    /// Subscribes to a data track; `request` is decided when its frames can come. Each subscription after the first
-    /// one is ours alone: the server is asked once.
+    /// Subscribes to a data track. `request` is completed when its frames can come, or when that has failed. The server
+    /// is asked for the first subscription only: later ones get the same packets.
     mutating func subscribe(to track: RemoteDataTrack, request: RequestID, at now: Instant) {
         guard isInRoom else { return put(.complete(request, .failure(.notConnected))) }
         guard let sid = dataSubscribing.sid(of: track), let known = dataSubscribing.tracks[sid] else {
@@ -218,12 +223,13 @@ extension RoomClientMachine {
         }
     }
 
-    /// Nobody takes its frames any more.
+    /// The last stream of its frames was let go of.
     mutating func unsubscribe(from id: RemoteDataTrackID) {
         if let sid = dataSubscribing.sid(of: id) { giveUp(sid, because: .dataTrackEnded) }
     }
 
-    /// The server does not give it to us. One that we have had goes on when we may have it again.
+    /// The server refuses a track that we have asked for. For an active track nothing is done: its frames go on when it
+    /// is allowed again.
     mutating func dataSubscriptionRefused(_ sid: TrackSID, _ refusal: RequestRefusal) {
         guard case .requested? = dataSubscribing.tracks[sid]?.step else { return }
         giveUp(sid, because: .requestRefused(refusal, message: ""))
@@ -253,10 +259,10 @@ extension RoomClientMachine {
         }
     }
 
-    /// What the server has to know of when a session goes on.
+    /// Our subscriptions, for `syncState`.
     var wantedDataTracks: LiveKitUpdateDataSubscription { Self.update(dataSubscribing.wanted, true) }
 
-    /// In a new session the tracks that are there are asked for again.
+    /// Asks again, in a new session, for the tracks that we have subscribed to.
     mutating func dataSubscriptionsBeginAnew(at now: Instant) {
         let wanted = dataSubscribing.wanted
         guard !wanted.isEmpty else { return }
@@ -269,9 +275,10 @@ extension RoomClientMachine {
 
     mutating func dataSubscribingTimePassed(at now: Instant) {
         guard let deadline = dataSubscribing.deadline, deadline <= now else { return }
-        // While the server does not hear us, it does not answer, and tells nothing.
+        // The time in which the connection is down does not count.
         guard isSignalOpen else { return allowMoreTime(at: now) }
-        // A publisher who was hidden has them yet: of one who shows up later nothing comes unasked.
+        // The track may still be there, of a publisher who is hidden now. It is ended here, so it is unsubscribed from
+        // too: otherwise its packets would come when the publisher is shown again.
         for sid in dataSubscribing.sorted({ $0.isWanted && $0.isLate(at: now) }) { sayWanted([sid], false) }
         endDataTracks { $0.isLate(at: now) }
         for sid in dataSubscribing.wanted {
@@ -292,11 +299,11 @@ extension RoomClientMachine {
 
     // MARK: What comes
 
-    /// The server says under which handles tracks come; those that it does not name stay.
+    /// The server says which handles the packets of tracks have. Tracks that it does not name keep theirs.
     mutating func dataHandlesTold(_ handles: LiveKitDataTrackSubscriberHandles) {
         for (number, track) in handles.subHandles.sorted(by: { $0.key < $1.key }) {
             let sid = TrackSID(track.trackSid)
-            // Of a track that we do not want, or not any more, nothing is taken.
+            // Packets of a track that we do not want, or no longer, are ignored.
             guard let handle = UInt16(exactly: number), handle > 0, dataSubscribing.tracks[sid]?.isWanted == true else {
                 continue
             }

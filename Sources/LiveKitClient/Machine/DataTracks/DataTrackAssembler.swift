@@ -1,31 +1,32 @@
 internal import LiveKitProtocol
 
-/// Makes frames of a data track's packets, which come in any order and of which some are lost. There is one unfinished
-/// frame at a time: the next one takes its place.
+/// Makes frames from a data track's packets, which may come in any order or be lost. One frame at a time is put
+/// together: when a packet of a later one comes, the unfinished one is given up.
 struct DataTrackAssembler {
-    /// Of a frame's packets, as in LiveKit's SDKs.
+    /// The most packets of one frame, as in LiveKit's SDKs.
     static let packetLimit = 128
-    /// Of their payloads: what an SDK can put into so many.
+    /// The most bytes of one frame: what an SDK can put into so many packets.
     static let byteLimit = packetLimit * 16_000
 
-    /// A frame of several packets, of which some have come.
+    /// A frame of which some packets have come.
     private struct Partial {
         let frameNumber: UInt16
         var userTimestamp: UInt64?
-        /// The sequence numbers that it begins and ends with.
+        /// The sequence numbers of its first and its last packet, once those have come.
         var first: UInt16?
         var last: UInt16?
-        /// By sequence number. Copies: a slice would keep all of its packet, which is not counted.
+        /// By sequence number. They are copied: a slice would keep the whole packet in memory, of which `byteCount`
+        /// counts only the payload.
         var payloads: [UInt16: [UInt8]] = [:]
         var byteCount = 0
 
-        /// All of it has come, if nothing in it is missing.
+        /// Whether as many packets have come as there are from the first to the last.
         var isComplete: Bool {
             guard let first, let last else { return false }
             return payloads.count == Int(last &- first) + 1
         }
 
-        /// Nil if there is a hole in it.
+        /// The frame; nil if packets between have not come.
         var frame: DataTrackFrame? {
             guard var next = first else { return nil }
             var payload: [UInt8] = []
@@ -49,8 +50,8 @@ struct DataTrackAssembler {
             if packet.isFrameEnd { last = packet.sequenceNumber }
         }
 
-        /// Whether a packet is one of this frame's. Frames are numbered in 16 bits: another one of the number begins
-        /// elsewhere.
+        /// Whether a packet belongs to this frame. Frame numbers have 16 bits and come again: another frame of the same
+        /// number has another sequence number at its start.
         func has(_ packet: DataTrackPacket) -> Bool {
             guard packet.frameNumber == frameNumber else { return false }
             guard packet.isFrameStart, let first else { return true }
@@ -60,19 +61,19 @@ struct DataTrackAssembler {
 
     private var partial: Partial?
 
-    /// The next packet; gives the frame that it completes.
+    /// Takes a packet, and gives the frame that it completes.
     mutating func take(_ packet: DataTrackPacket) -> DataTrackFrame? {
         if packet.isFrameStart, packet.isFrameEnd {
             partial = nil
             return DataTrackFrame(payload: Array(packet.payload), userTimestamp: packet.userTimestamp)
         }
         var current = partial ?? Partial(frameNumber: packet.frameNumber)
-        // Otherwise the packets are copied with each one that comes.
+        // While `partial` held it too, each change of `current` would copy all payloads.
         partial = nil
         if !current.has(packet) {
             let distance = Int16(bitPattern: packet.frameNumber &- current.frameNumber)
             guard packet.isFrameStart || distance > 0 else {
-                // Of a frame that was given up.
+                // The packet is of an earlier frame, which was given up.
                 partial = current
                 return nil
             }

@@ -1,29 +1,29 @@
 internal import LiveKitProtocol
 internal import RTCEngine
 
-/// Makes packets of a data track's frames.
+/// Cuts a data track's frames into packets.
 struct DataTrackPacketizer {
-    /// Of a packet with its header, in bytes: as long as LiveKit's SDKs make them.
+    /// The largest packet with its header, in bytes, as LiveKit's SDKs have it.
     static let packetLimit = 16_000
-    /// Of a frame: SDKs that receive give up one of more.
+    /// The most packets of one frame: receiving SDKs drop a frame of more.
     static let frameLimit = 128
 
-    /// The publisher's number of the track.
+    /// The track's number in its packets, which its publisher chooses.
     let handle: UInt16
-    /// Counted over all frames.
+    /// It goes on from frame to frame.
     private var sequenceNumber: UInt16 = 0
     private var frameNumber: UInt16 = 0
     private let firstTimestamp: UInt32
     private let begun: Instant
 
-    /// - Parameter firstTimestamp: from anywhere, so that the time of day cannot be read from packets.
+    /// - Parameter firstTimestamp: a random number, so that packets do not tell how long the track has been there.
     init(handle: UInt16, firstTimestamp: UInt32, at now: Instant) {
         self.handle = handle
         self.firstTimestamp = firstTimestamp
         begun = now
     }
 
-    /// A frame as it goes on the channel. What is said of all of it is in its first packet.
+    /// The packets of a frame. What belongs to the frame as a whole (`userTimestamp`) is in the first one.
     mutating func packets(of frame: DataTrackFrame, at now: Instant) throws(RoomError) -> [[UInt8]] {
         var packet = DataTrackPacket(handle: handle)
         packet.userTimestamp = frame.userTimestamp
@@ -36,7 +36,7 @@ struct DataTrackPacketizer {
         frameNumber &+= 1
         var packets: [[UInt8]] = []
         var rest = frame.payload[...]
-        // A frame of nothing is a packet too.
+        // An empty frame is one packet.
         repeat {
             packet.isFrameStart = packets.isEmpty
             packet.payload = rest.prefix(packets.isEmpty ? firstLimit : laterLimit)
@@ -50,7 +50,7 @@ struct DataTrackPacketizer {
         return packets
     }
 
-    /// On the clock of 90 kHz.
+    /// Counts at 90 kHz, from `firstTimestamp`.
     private func timestamp(at now: Instant) -> UInt32 {
         let ticks = (now - begun).nanoseconds / 1_000 * 9 / 100
         return firstTimestamp &+ UInt32(truncatingIfNeeded: ticks)
