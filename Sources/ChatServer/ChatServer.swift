@@ -28,6 +28,9 @@ package final class ChatServer: Sendable {
     /// Tells others what has changed, in its order, until `endOfChanges`.
     private let distribution: Task<Void, Never>
     private let endOfChanges: @Sendable () -> Void
+    /// Tells who has gone from all their devices, until `endOfDepartures`.
+    private let departures: Task<Void, Never>
+    private let endOfDepartures: @Sendable () -> Void
     private let probe: DatabaseProbe
     private let unnamed = UnnamedSockets()
     private let logger: Logger
@@ -64,7 +67,8 @@ package final class ChatServer: Sendable {
         let calls = CallCenter(
             service: service, rooms: rooms, push: push, isOneOfSeveral: link != nil, logger: logger)
         self.calls = calls
-        Task {
+        endOfDepartures = { going.finish() }
+        departures = Task {
             for await user in gone {
                 await calls.gone(user)
                 await push?.gone(user)
@@ -233,6 +237,9 @@ package final class ChatServer: Sendable {
     package func stop() async {
         await goDown()
         await finish()
+        // The calls that they were in end by what is told here.
+        endOfDepartures()
+        await departures.value
         await calls.stop()
         endOfChanges()
         await distribution.value

@@ -104,6 +104,7 @@ package final class LiveKitServer: Sendable {
                 Egresses.Surroundings(
                     participants: EmbeddedParticipants(worker: worker),
                     look: { await worker($0)?.look(at: $0) }, webhook: { webhooks.send($0) }), logger: logger)
+            // Ends with its stream, which `deinit` finishes.
             Task { [weak egresses] in for await event in stream { await egresses?.happened(event) } }
             return egresses
         }

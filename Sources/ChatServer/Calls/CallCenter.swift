@@ -119,6 +119,9 @@ actor CallCenter {
         for departure in effects.departures where !effects.endedRooms.contains(departure.room) {
             changes.append { await rooms.remove(departure.user, from: departure.room) }
         }
+        // Not waited for: a cluster may be slow, and each request ends by itself. A request that is lost with a server
+        // that ends does no harm: clients hear by their sockets that the call is over for them, and leave the room
+        // themselves.
         Task { [changes] in
             await withTaskGroup(of: Void.self) { group in
                 for (number, change) in changes.enumerated() {

@@ -59,6 +59,7 @@ actor Pictures {
         let waiter = lastWaiter
         return await withCheckedContinuation { continuation in
             waiters[id, default: [:]][waiter] = continuation
+            // Finds nobody where the picture was done before; it is over when the time is.
             Task {
                 try? await Task.sleep(for: patience)
                 giveUp(waiter, for: id)
@@ -72,6 +73,8 @@ actor Pictures {
 
     private func pump() {
         while let picture = queue.begin() {
+            // The queue counts it, and limits itself how long it takes. What a server that ends has not looked into is
+            // looked into after the next start.
             Task {
                 await look(into: picture.id, picture.size)
                 end(picture.id)

@@ -108,6 +108,7 @@ actor NodeLink {
         lastBeat = now
         failCalls(of: calls, but: await hub.beat(isLinked: isLinked), at: now)
         beats += 1
+        // Once in half a minute, and it logs its errors itself: nobody has to keep it.
         if beats % 6 == 0 { Task { [id] in await calls.lookAgain(as: id) } }
     }
 
@@ -116,6 +117,7 @@ actor NodeLink {
         // Whoever has not been heard since may only be slow to come.
         guard isLinked, let linkedAt, now - linkedAt >= Self.introduction, !isFailingCalls else { return }
         isFailingCalls = true
+        // It ends by itself, logs its errors, and does nothing once calls are stopped.
         Task {
             await calls.failCalls(but: others.union([id]))
             isFailingCalls = false

@@ -72,6 +72,7 @@ extension PushCenter {
     func iconKeepsNumber(_ push: Push) {
         guard let device = clearing.removeValue(forKey: push.id) else { return }
         notCleared.insert(device)
+        // Not kept: one at a time, and `stop` waits until nothing `isAtWork`.
         if !isClearingIcons { Task { await clearIcons() } }
     }
 

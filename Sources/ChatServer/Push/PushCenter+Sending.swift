@@ -24,6 +24,7 @@ extension PushCenter {
             do {
                 let token = try tokens.token(at: now)
                 inFlight += 1
+                // Counted by `inFlight`, for which `stop` waits.
                 Task { await send(item, bearer: token) }
             } catch {
                 logger.error("a provider token could not be made", metadata: ["error": "\(error)"])

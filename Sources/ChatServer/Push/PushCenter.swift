@@ -117,6 +117,7 @@ package actor PushCenter {
         guard phase != .stopping else { return }
         readers.formUnion(changes.marks.keys)
         readers.formUnion(changes.relieved)
+        // Neither task is kept: one at a time, and `stop` waits until nothing `isAtWork`.
         if !readers.isEmpty, !isClearingIcons { Task { await clearIcons() } }
         guard !changes.workspaces.isEmpty, readsOn else { return }
         grown.formUnion(changes.workspaces)

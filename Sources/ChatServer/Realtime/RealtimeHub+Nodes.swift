@@ -28,6 +28,7 @@ extension RealtimeHub {
         listensAnew()
         doubtsEnd = service.now().advanced(by: Self.introduction)
         say(.hello)
+        // What the database does not answer, `lookAround` asks again.
         Task {
             await endSessionsThatAreOver()
             await followWhatWasNotTold()

@@ -102,6 +102,7 @@ actor RealtimeHub {
         // Known from here on, and followed by nobody before it has been told what it follows.
         connections[caller.user, default: []].append(Entry(connection: connection, session: caller.session))
         losses[caller.user] = nil
+        // Ends when nobody is connected, or with the hub.
         if !isLooking { Task { await lookAround() } }
         do {
             let ids = try await service.read { try $0.workspaceIDs(of: caller.user) }
@@ -143,6 +144,7 @@ actor RealtimeHub {
         lossCount += 1
         losses[user] = lossCount
         let loss = lossCount
+        // Over after `patience`, and without effect once the hub is closed.
         Task {
             try? await Task.sleep(for: patience)
             // Whoever was back meanwhile and is away again has the whole time anew.
@@ -176,7 +178,8 @@ actor RealtimeHub {
 
     // MARK: Changes
 
-    /// Something has changed, in this process or in another. Does not wait for what comes of it.
+    /// Something has changed, in this process or in another. Does not wait for what comes of it: the tasks that read
+    /// are kept by nobody, for each ends with what there is to read, and logs what fails.
     func changed(_ changes: ChatChanges) {
         for (user, mark) in changes.marks {
             for entry in connections[user] ?? [] { entry.connection.send(ServerFrame.read(mark)) }
@@ -282,6 +285,7 @@ actor RealtimeHub {
     func follow(_ id: WorkspaceID, _ connection: RealtimeConnection, of user: UserID, after: Int64?) async {
         await withCheckedContinuation { done in
             joining[id, default: []].append(Joining(connection: connection, user: user, after: after, done: done))
+            // Whoever reads resumes us, this task or one that reads already.
             Task { await read(id) }
         }
     }
@@ -441,6 +445,7 @@ actor RealtimeHub {
     func begin(_ typist: Typists.Typist, thread: MessageID?) -> Bool {
         guard typists.begin(typist, thread: thread, at: service.now()) else { return false }
         pass(on: typist, thread: thread, isTyping: true)
+        // Ends when nobody types, which is some seconds after the last word of it.
         if !isExpiring { Task { await expireTypists() } }
         return true
     }

@@ -36,6 +36,7 @@ final class TrackOpener: Sendable {
                 return opened
             }
             guard isLost.value.withLock({ $0 }) else { return opened }
+            // On a thread that cannot wait; it asks at most once in `patience`.
             if mayAsk() { Task { await askForKeyFrame() } }
             return nil
         }

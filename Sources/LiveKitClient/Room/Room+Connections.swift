@@ -15,6 +15,7 @@ extension Room {
         let generation = socketGeneration
         let (facts, source) = AsyncStream.makeStream(of: BinarySocket.Fact.self)
         socketFacts = source
+        // Ends with its stream: by the last fact, by `closeSignal`, or with the room.
         Task { [weak self] in
             for await fact in facts { await self?.signalHappened(fact, generation) }
         }

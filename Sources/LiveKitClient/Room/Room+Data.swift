@@ -50,6 +50,7 @@ extension Room {
                 machine.performRPC(
                     method, payload: payload, of: destination, timeout: responseTimeout.map(Interval.init),
                     request: id, at: NetworkLoop.now)
+                // As in `request`.
                 Task { await self.apply() }
             }
         } onCancel: {

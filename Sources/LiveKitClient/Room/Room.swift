@@ -94,6 +94,7 @@ public actor Room {
         for streams in dataStreams.values {
             for stream in streams.values { stream.finish() }
         }
+        // It holds the media alone, and is over when they are closed.
         if let media { Task { await media.close() } }
     }
 
@@ -211,6 +212,7 @@ public actor Room {
             await withCheckedContinuation { continuation in
                 waiting[id] = continuation
                 ask(&machine, id, NetworkLoop.now)
+                // The answer comes by the continuation, whoever carries the outputs out.
                 Task { await self.apply() }
             }
         } onCancel: {

@@ -100,6 +100,7 @@ actor Egresses {
         try checkLimitOfRooms()
         let id = add(.room(sound: sound, pictures: pictures), template, room)
         let session = enter(room)
+        // Ends with its recorder, which leaves when the egress is over or `stop` ends it; a failure is noted.
         Task {
             if case .failure(let failure) = await session.joining.value {
                 return note(id) { $0.orphaned(failure, at: Self.now) }
@@ -250,6 +251,7 @@ actor Egresses {
         case .ended:
             tell("egress_ended", egress.info)
             count { $0.ended(egress.info.status) }
+            // Whoever reports does not wait for the recorder's goodbye.
             if case .room = egress.scope { Task { await leave(egress.info.roomID) } }
         case nil: break
         }
@@ -312,6 +314,7 @@ actor Egresses {
         let session = enter(room)
         sessions[room.sid]?.tracks += 1
         let template = egress.template
+        // `running` knows of it, and `stop` ends its recording and waits for it; a failure is noted.
         Task {
             let failure = await recorded(work, as: template, by: session, in: room.sid, isAutomatic: isAutomatic)
             running[work] = nil

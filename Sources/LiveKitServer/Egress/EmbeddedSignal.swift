@@ -134,6 +134,8 @@ struct EmbeddedParticipants: Sendable {
     func signaling(to room: String, as identity: String, _ claims: AccessToken.Claims) -> InProcessSignaling {
         InProcessSignaling { query, tell in
             let channel = EmbeddedChannel()
+            // It ends once the worker has answered, and a refusal is told. A channel that was closed meanwhile closes
+            // the link.
             Task {
                 guard let worker = worker(room) else { return tell(.closed(.refused(status: 404))) }
                 let link = EmbeddedSignal(worker, tell: tell)

@@ -81,6 +81,25 @@ import Testing
         await center.stop()
     }
 
+    @Test func `nothing is left of a server that has stopped`() async throws {
+        weak var witness: HungRooms?
+        try await {
+            let rooms = HungRooms()
+            witness = rooms
+            let start = Timestamp(milliseconds: 1_790_000_000_000)
+            let server = try await ChatServer(
+                ChatServerConfiguration(),
+                service: ChatService(database: try SQLiteChatDatabase(inMemoryAt: start), now: { start }),
+                mailer: ServerFixture.MailBox(isDelivering: false), rooms: rooms,
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            try await server.start()
+            await server.stop()
+        }()
+        // A task may be about to let go of it.
+        for _ in 0..<1_000 where witness != nil { try await Task.sleep(for: .milliseconds(5)) }
+        #expect(witness == nil)
+    }
+
     @Test func `who has come once more to publish alone is in the room, too`() {
         let (ann, bob) = (UserID(UUID()), UserID(UUID()))
         let connections = [

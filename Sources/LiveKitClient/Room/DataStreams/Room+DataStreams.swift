@@ -8,7 +8,8 @@ internal import Synchronization
 /// streams). Those on topics `lk.rpc_…` are calls of methods, and belong to `performRPC`.
 extension Room {
     /// Reads a text stream of a participant. The identity is nil when the server has sent it, or a hidden participant.
-    /// The handler runs in a task of its own, which starts when the text begins. Errors that it throws are ignored.
+    /// The handler runs in a task of its own, which starts when the text begins and is never cancelled. Errors that
+    /// it throws are ignored.
     public typealias TextStreamHandler = @Sendable (TextStreamReader, ParticipantIdentity?) async throws -> Void
     /// Reads a byte stream of a participant; as `TextStreamHandler`.
     public typealias ByteStreamHandler = @Sendable (ByteStreamReader, ParticipantIdentity?) async throws -> Void
@@ -212,6 +213,8 @@ extension Room {
         let inbox = DataStreamInbox(header, broadcast: broadcast) { [weak self] in
             Task { [weak self] in await self?.readerGone(id) }
         }
+        // The handlers' tasks are the application's. When the room is left their readers throw, and none is cancelled:
+        // it may be writing down what had come.
         switch header.kind {
         case .text(let info):
             guard let handler = textStreamHandlers[info.topic] else { return readerGone(id) }
