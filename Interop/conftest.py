@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,7 @@ from support.command import RoostProcesses  # noqa: E402
 from support.namespace import Namespace, Wire  # noqa: E402
 from support.places import needs_place, place  # noqa: E402
 from support.process import JSONProcess  # noqa: E402
+from support.time_limit import from_some_file  # noqa: E402
 
 # Whoever is started in the background by a shell ignores Ctrl-C, and so do its children: each of our peers would wait to be
 # killed instead of ending.
@@ -44,16 +46,28 @@ def start_seed_server(namespace, *options):
 def pytest_addoption(parser):
     parser.addoption(
         "--all-combinations", action="store_true", help="run every combination of parameters of each test")
+    parser.addoption(
+        "--begin-no-test-after", type=float, metavar="SECONDS",
+        help="skip what has not begun by this time (seconds since 1970), and begin with another file each time")
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config, items):
+    if last := config.getoption("--begin-no-test-after"):
+        items[:] = from_some_file(items, int(last))
     # Whoever names a test by its id wants that one, and of those that failed each is wanted.
     named = any("::" in argument for argument in config.args)
     if named or config.getoption("--all-combinations") or config.getoption("lf", False):
         return
     items[:], left = choose(items)
     config.hook.pytest_deselected(items=left)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    last = item.config.getoption("--begin-no-test-after")
+    if last and time.time() > last:
+        pytest.skip("no time left")
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -22,6 +22,7 @@ from support.disclosure import Secrets
 from support.evidence import TONES, Evidence
 from support.namespace import Namespace, Wire
 from support.process import JSONProcess
+from support.time_limit import from_some_file
 from support.waiting import PATIENCE, wait_until
 
 
@@ -370,12 +371,34 @@ def test_the_fewest_combinations_bring_each_value_and_none_beside_the_same_one_a
         assert max(counts) - min(counts) <= 1
 
 
-def collected(test, *arguments):
-    command = [sys.executable, "-m", "pytest", "-q", "--collect-only", "-p", "no:cacheprovider", *arguments]
+def pytest_of(*arguments):
+    """What another run of pytest says."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     done = subprocess.run(command, cwd=Path(__file__).parent, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
-    return [line for line in done.stdout.splitlines() if f"::{test}[" in line]
+    return done.stdout
+
+
+def collected(test, *arguments):
+    return [line for line in pytest_of("--collect-only", *arguments).splitlines() if f"::{test}[" in line]
+
+
+def test_what_has_not_begun_in_time_is_skipped_and_each_run_begins_elsewhere():
+    late = time.time() - 60
+    told = pytest_of("-n", "2", "-k", "test_a_dead_picture_fails", "--begin-no-test-after", str(late), __file__)
+    assert "skipped" in told and "passed" not in told and "failed" not in told, told
+    told = pytest_of("-k", "test_a_dead_picture_fails", "--begin-no-test-after", str(time.time() + 600), __file__)
+    assert "passed" in told and "skipped" not in told, told
+
+    class Test:
+        def __init__(self, path):
+            self.path = path
+
+    tests = [Test("a"), Test("a"), Test("b"), Test("c"), Test("c")]
+    assert [tests.index(from_some_file(tests, number)[0]) for number in range(4)] == [0, 2, 3, 0]
+    assert from_some_file(tests, 1) == [*tests[2:], *tests[:2]]
+    assert from_some_file([], 7) == []
 
 
 def test_all_combinations_run_where_they_are_asked_for():
