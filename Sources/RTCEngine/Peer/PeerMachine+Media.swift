@@ -216,7 +216,6 @@ extension PeerMachine {
             counters.unprotectFailures += 1
             return false
         }
-        var elements: [RTCPPacket] = []
         var reader = RTCPReader(packet.span.bytes)
         var transportFeedbacks = 0
         while let element = reader.next() {
@@ -225,12 +224,11 @@ extension PeerMachine {
                 counters.dropped += 1
             case .packet(let packet):
                 if case .transportFeedback = packet { transportFeedbacks += 1 }
-                elements.append(packet)
+                receive(packet, at: now)
             case .skipped: continue
             case .dropped: counters.dropped += 1
             }
         }
-        for element in elements { receive(element, at: now) }
         tellTargetBitrate(at: now)
         sendPackets(at: now)
         return true

@@ -96,16 +96,33 @@ public struct TransportFeedbackTracker: Sendable {
         feedbackReceived += 1
         lastResults.removeAll(keepingCapacity: true)
         guard !slots.isEmpty, feedback.statusCount <= Self.maximumCapacity else { return }
-        var arrivals = feedback.arrivals[...]
         var clock = Instant(nanoseconds: unwrapped(feedback.referenceTime) * TransportFeedback.referenceUnit)
+        let arrivals = feedback.arrivals.span
+        var next = 0
+        var slots = slots.mutableSpan
         for offset in 0..<Int(feedback.statusCount) {
             var arrivedAt: Instant?
-            if let arrival = arrivals.first, Int(arrival.offset) == offset {
-                clock += Interval(nanoseconds: Int64(arrival.delta) * TransportFeedback.deltaUnit)
+            if next < arrivals.count, Int(arrivals[next].offset) == offset {
+                clock += Interval(nanoseconds: Int64(arrivals[next].delta) * TransportFeedback.deltaUnit)
                 arrivedAt = clock
-                arrivals.removeFirst()
+                next += 1
             }
-            record(feedback.baseSequence &+ UInt16(offset), arrivedAt: arrivedAt)
+            let sequence = feedback.baseSequence &+ UInt16(truncatingIfNeeded: offset)
+            let slot = slots[Int(sequence) & mask]
+            guard slot.sequence == sequence else { continue }
+            switch (slot.fate, arrivedAt) {
+            case (.free, _), (.arrived, _), (.lost, .none): continue
+            case (.inFlight, .none): packetsLost += 1
+            case (.inFlight, .some): packetsAcknowledged += 1
+            case (.lost, .some):
+                packetsLost -= 1
+                packetsAcknowledged += 1
+            }
+            slots[Int(sequence) & mask].fate = arrivedAt == nil ? .lost : .arrived
+            lastResults.append(
+                PacketResult(
+                    sentAt: slot.sentAt, size: Int(slot.size), arrivedAt: arrivedAt, probe: slot.probe,
+                    wasToldLost: slot.fate == .lost))
         }
     }
 
@@ -122,28 +139,5 @@ public struct TransportFeedbackTracker: Sendable {
         }
         lastReference = reference
         return reference
-    }
-
-    private mutating func record(_ sequence: UInt16, arrivedAt: Instant?) {
-        let index = Int(sequence) & mask
-        guard slots[index].sequence == sequence else { return }
-        let wasToldLost = slots[index].fate == .lost
-        switch (slots[index].fate, arrivedAt) {
-        case (.free, _), (.arrived, _), (.lost, .none): return
-        case (.inFlight, .none):
-            slots[index].fate = .lost
-            packetsLost += 1
-        case (.inFlight, .some):
-            slots[index].fate = .arrived
-            packetsAcknowledged += 1
-        case (.lost, .some):
-            slots[index].fate = .arrived
-            packetsLost -= 1
-            packetsAcknowledged += 1
-        }
-        lastResults.append(
-            PacketResult(
-                sentAt: slots[index].sentAt, size: Int(slots[index].size), arrivedAt: arrivedAt,
-                probe: slots[index].probe, wasToldLost: wasToldLost))
     }
 }

@@ -62,22 +62,22 @@ extension TransportFeedback {
             senderSSRC: senderSSRC, mediaSSRC: mediaSSRC, baseSequence: base, statusCount: count,
             referenceTime: Int32(bitPattern: reference << 8) >> 8, feedbackCount: feedbackCount, arrivals: [])
 
-        // First the chunks, which say who arrived; then a delta for each that did.
-        var pending: [(offset: UInt16, isLarge: Bool)] = []
+        // First the chunks, which say who arrived and how large its delta is; then a delta for each that did.
         var position = 0
+        arrivals.reserveCapacity(min(Int(count), reader.remaining))
         while position < Int(count) {
             guard let chunk = reader.readUInt16(),
-                Self.read(chunk, at: &position, of: Int(count), room: reader.remaining, into: &pending)
+                Self.read(chunk, at: &position, of: Int(count), room: reader.remaining, into: &arrivals)
             else { return nil }
         }
-        arrivals.reserveCapacity(pending.count)
-        for packet in pending {
-            if packet.isLarge {
+        var span = arrivals.mutableSpan
+        for index in span.indices {
+            if span[index].delta == Self.large {
                 guard let delta = reader.readUInt16() else { return nil }
-                arrivals.append(Arrival(offset: packet.offset, delta: Int16(bitPattern: delta)))
+                span[index].delta = Int16(bitPattern: delta)
             } else {
                 guard let delta = reader.readUInt8() else { return nil }
-                arrivals.append(Arrival(offset: packet.offset, delta: Int16(delta)))
+                span[index].delta = Int16(delta)
             }
         }
         // §3.1: up to three bytes fill the last word. More is a sender whose count does not fit its chunks, so that
@@ -87,11 +87,13 @@ extension TransportFeedback {
     }
 
     private static let mostFilling = 3
+    /// In the place of a delta that has not been read: it has 16 bits.
+    private static let large: Int16 = 1
 
     /// Reads one chunk; false when it is invalid, or names more arrivals than `room` bytes can hold deltas for.
     private static func read(
         _ chunk: UInt16, at position: inout Int, of count: Int, room: Int,
-        into pending: inout [(offset: UInt16, isLarge: Bool)]
+        into arrivals: inout [Arrival]
     ) -> Bool {
         if chunk & 0x8000 == 0 {
             // §3.1.3: a run of 1 to 8,191 times the same symbol.
@@ -103,9 +105,10 @@ extension TransportFeedback {
                 position += length
                 return true
             }
-            guard pending.count + length <= room else { return false }
+            guard arrivals.count + length <= room else { return false }
+            let delta = symbol == .largeDelta ? large : 0
             for _ in 0..<length {
-                pending.append((UInt16(truncatingIfNeeded: position), symbol == .largeDelta))
+                arrivals.append(Arrival(offset: UInt16(truncatingIfNeeded: position), delta: delta))
                 position += 1
             }
             return true
@@ -116,8 +119,9 @@ extension TransportFeedback {
             let raw = chunk >> (14 - bits * (index + 1)) & (bits == 1 ? 1 : 3)
             guard let symbol = TransportFeedbackSymbol(rawValue: UInt8(raw)) else { return false }
             if symbol != .notReceived {
-                guard pending.count < room else { return false }
-                pending.append((UInt16(truncatingIfNeeded: position), symbol == .largeDelta))
+                guard arrivals.count < room else { return false }
+                let delta = symbol == .largeDelta ? large : 0
+                arrivals.append(Arrival(offset: UInt16(truncatingIfNeeded: position), delta: delta))
             }
             position += 1
         }

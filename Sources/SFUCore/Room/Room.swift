@@ -21,6 +21,7 @@ public final class Room {
     private var random: EngineRandom
     /// Peers whose machines were used since `drainTransmits` last asked them for what they have to send and to tell.
     private var touched: [RoomPeer] = []
+    var wakeTimes = WakeTimes()
     var events: [RoomEvent] = []
     private var firstEvent = 0
 
@@ -88,6 +89,7 @@ public final class Room {
             id: id, machine: machine, mayPause: mayPause, reusesTransceivers: reusesTransceivers,
             needsDescriptors: needsDescriptors, needsPackets: needsPackets, room: self)
         peers[id] = peer
+        wakeTimes.add(peer)
         peer.touch()
         return id
     }
@@ -119,6 +121,7 @@ public final class Room {
         peer.machine.close(at: now)
         peer.touch()
         peers[id] = nil
+        wakeTimes.remove(peer)
     }
 
     public var isEmpty: Bool { peers.isEmpty }
@@ -377,7 +380,7 @@ public final class Room {
         func consider(_ other: Instant?) {
             if let other { wake = min(wake, other) }
         }
-        for peer in peers.values { consider(peer.isTouched ? .zero : peer.wake) }
+        consider(touched.isEmpty ? wakeTimes.earliest : .zero)
         for publication in publications.values { consider(publication.nextWake) }
         if !speaking.isEmpty { consider(speakers.nextWake ?? .zero) }
         if !mutedTrackPadding.isEmpty { consider(nextMutedTrackPadding) }
@@ -386,8 +389,7 @@ public final class Room {
 
     /// Does what has fallen due.
     public func tick(at now: Instant) {
-        for peer in peers.values {
-            guard let wake = peer.wake, wake <= now else { continue }
+        wakeTimes.forEachDue(at: now) { peer in
             peer.machine.tick(at: now)
             peer.touch()
         }

@@ -5,8 +5,8 @@ final class RoomPeer {
     let id: RoomPeerID
     /// Whether the machine was used since it was last asked what it has to send and to tell.
     private(set) var isTouched = false
-    /// When the machine next wants a tick, as it said last.
-    var wake: Instant?
+    /// Where the room's `wakeTimes` has the time of the machine's next tick; nil once it has left.
+    var wakePlace: Int?
     private unowned let room: Room
     // No call of the machine comes back to its peer, so two accesses never overlap. The run-time check for that would
     // cost more than the access.
@@ -60,7 +60,7 @@ final class RoomPeer {
     /// The machine has been asked for all that it has to send and to tell.
     func settle() {
         isTouched = false
-        wake = machine.nextWake
+        room.wakeTimes.set(machine.nextWake, of: self)
     }
 
     func publication(on transceiver: TransceiverID) -> Publication? {

@@ -361,6 +361,22 @@ import Testing
         #expect(company.room.nextWake == nil)
     }
 
+    @Test func `the earliest time of all peers is known, also after some have left`() throws {
+        let company = RoomCompany()
+        let people = ["ann", "bob", "cat", "dan"].map { company.join($0) }
+        let camera = try company.publish(people[3], .video)
+        for person in people.dropLast() { try company.subscribe(person, to: camera.publication) }
+        for number in 0..<60 {
+            if number == 20 { company.leave(people[0]) }
+            if number == 40 { company.leave(people[2]) }
+            try company.picture(number, of: people[3], camera.track)
+            company.run(for: .milliseconds(33))
+            let times = company.room.peers.values.compactMap { $0.machine.nextWake }
+            #expect(company.room.wakeTimes.earliest == times.min())
+        }
+        #expect(people[1].numbers(of: camera.publication).last == 60)
+    }
+
     @Test func `a transceiver whose subscription is over is used again, with sources of its own`() throws {
         let company = RoomCompany()
         let ann = company.join("ann")
