@@ -160,7 +160,7 @@ struct ChatFiles: Sendable {
                     into: PictureQueue.Picture(id: file.id, owner: file.owner, size: file.size))
             }
         } catch {
-            logger.error("pictures that wait could not be found", metadata: ["error": "\(error)"])
+            logger.failedChore("pictures that wait could not be found", error)
         }
     }
 
@@ -224,7 +224,7 @@ struct ChatFiles: Sendable {
             do {
                 try await service.write { try $0.expireFiles() }
             } catch {
-                logger.error("old uploads could not be given up", metadata: ["error": "\(error)"])
+                logger.failedChore("old uploads could not be given up", error)
             }
             await removeLeftovers()
             await pictures?.removeOldCopies()
@@ -250,13 +250,12 @@ struct ChatFiles: Sendable {
                         failures += 1
                         // One that is held fast keeps nobody else's.
                         guard failures < 100 else { throw error }
-                        logger.error(
-                            "a file that was deleted could not be taken away", metadata: ["error": "\(error)"])
+                        logger.failedChore("a file that was deleted could not be taken away", error)
                     }
                 }
             }
         } catch {
-            logger.error("files that were deleted could not be taken away", metadata: ["error": "\(error)"])
+            logger.failedChore("files that were deleted could not be taken away", error)
         }
     }
 }

@@ -20,7 +20,7 @@ struct HourlySweep: Sendable {
             do {
                 while try await service.write(part), !Task.isCancelled { try? await Task.sleep(for: Self.pause) }
             } catch {
-                logger.error("\(failure)", metadata: ["error": "\(error)"])
+                logger.failedChore(failure, error)
             }
             try? await Task.sleep(for: Self.interval)
         }

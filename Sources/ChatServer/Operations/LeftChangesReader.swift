@@ -18,7 +18,7 @@ struct LeftChangesReader: Sendable {
                 hasFailed = false
             } catch {
                 if !hasFailed {
-                    logger.error("changes of other processes could not be read", metadata: ["error": "\(error)"])
+                    logger.failedChore("changes of other processes could not be read", error)
                 }
                 hasFailed = true
             }

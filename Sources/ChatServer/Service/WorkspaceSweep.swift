@@ -40,7 +40,7 @@ actor WorkspaceSweep {
                 try? await Task.sleep(for: Self.pause)
             }
         } catch {
-            logger.error("what a deleted workspace has left could not be taken away", metadata: ["error": "\(error)"])
+            logger.failedChore("what a deleted workspace has left could not be taken away", error)
         }
     }
 }
