@@ -99,7 +99,6 @@ public struct TransportFeedbackTracker: Sendable {
         var clock = Instant(nanoseconds: unwrapped(feedback.referenceTime) * TransportFeedback.referenceUnit)
         let arrivals = feedback.arrivals.span
         var next = 0
-        var slots = slots.mutableSpan
         for offset in 0..<Int(feedback.statusCount) {
             var arrivedAt: Instant?
             if next < arrivals.count, Int(arrivals[next].offset) == offset {
