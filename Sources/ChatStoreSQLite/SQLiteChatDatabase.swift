@@ -66,11 +66,17 @@ package final class SQLiteChatDatabase: ChatDatabase {
         }
     }
 
+    /// For the triggers and the view of the index of words.
+    private static let searchText = DatabaseFunction(SearchText.function, argumentCount: 1, pure: true) { values in
+        values.first.flatMap(String.fromDatabaseValue).map(SearchText.text)
+    }
+
     private static var configuration: Configuration {
         var configuration = Configuration()
         configuration.prepareDatabase { db in
             // What was acknowledged outlives the machine's power (https://sqlite.org/pragma.html#pragma_synchronous).
             try db.execute(sql: "PRAGMA synchronous = FULL")
+            db.add(function: searchText)
         }
         configuration.busyMode = .timeout(10)
         configuration.maximumReaderCount = 8

@@ -1,7 +1,8 @@
 package import ChatModel
+internal import Foundation
 
 /// What somebody looks for: words, each the beginning of one, and phrases between quotes, exactly so. All of them are
-/// to be in a message.
+/// to be in a message. Letters of `UnspacedScripts` that stand together are a phrase as well.
 package struct SearchQuery: Sendable, Equatable {
     enum Term: Sendable, Equatable {
         case prefix(String)
@@ -14,12 +15,14 @@ package struct SearchQuery: Sendable, Equatable {
 
     /// - Throws: `ChatError` where there is nothing to look for.
     package init(_ text: String) throws(ChatError) {
-        for (index, part) in text.split(separator: "\"", omittingEmptySubsequences: false).enumerated() {
-            let words = Self.words(of: part)
+        var composed = text.precomposedStringWithCanonicalMapping
+        composed.unicodeScalars.removeAll(where: SearchWord.isVariationSelector)
+        for (index, part) in composed.split(separator: "\"", omittingEmptySubsequences: false).enumerated() {
+            let words = SearchWord.words(of: part)
             if index % 2 == 1 {
-                if !words.isEmpty { terms.append(.phrase(words)) }
+                if !words.isEmpty { terms.append(.phrase(words.map { part[$0.range].lowercased() })) }
             } else {
-                terms += words.map { .prefix($0) }
+                terms += Self.terms(of: words, in: part)
             }
         }
         guard !terms.isEmpty else { throw .invalid("query", "Search for at least one word.") }
@@ -28,8 +31,24 @@ package struct SearchQuery: Sendable, Equatable {
         }
     }
 
-    private static func words(of text: Substring) -> [String] {
-        SearchWord.words(of: text).map { text[$0.range].lowercased() }
+    private static func terms(of words: [SearchWord], in text: Substring) -> [Term] {
+        var (terms, run): ([Term], [String]) = ([], [])
+        for (index, word) in words.enumerated() {
+            let text = text[word.range].lowercased()
+            guard word.isUnspaced else {
+                terms.append(.prefix(text))
+                continue
+            }
+            run.append(text)
+            if index + 1 < words.count, words[index + 1].isUnspaced,
+                words[index + 1].range.lowerBound == word.range.upperBound
+            {
+                continue
+            }
+            terms.append(.phrase(run))
+            run = []
+        }
+        return terms
     }
 
     /// As FTS5 reads it (https://sqlite.org/fts5.html, "Full-text Query Syntax"): these words in the messages of one

@@ -1,24 +1,32 @@
 internal import Foundation
 
 /// A word of a text, as both databases find it: letters and digits with the marks that belong to them. All else parts
-/// words, also in links, addresses and names of files.
+/// words, also in links, addresses and names of files. Of scripts without spaces each letter is a word.
 struct SearchWord: Equatable {
     let range: Range<String.Index>
     /// What it is compared by.
     let key: String
+    /// It is a letter of a script that is written without spaces between words.
+    let isUnspaced: Bool
 
     static func words(of text: some StringProtocol) -> [SearchWord] {
         var words: [SearchWord] = []
         var rest = text.unicodeScalars[...]
         while let start = rest.firstIndex(where: isLetterOrDigit) {
-            let end = rest[start...].firstIndex { !isLetterOrDigit($0) && !isMark($0) } ?? rest.endIndex
-            words.append(SearchWord(range: start..<end, key: key(of: String(text[start..<end]))))
+            let isUnspaced = UnspacedScripts.contain(rest[start])
+            let end =
+                rest[rest.index(after: start)...].firstIndex { scalar in
+                    if isMark(scalar) { return false }
+                    return isUnspaced || !isLetterOrDigit(scalar) || UnspacedScripts.contain(scalar)
+                } ?? rest.endIndex
+            words.append(
+                SearchWord(range: start..<end, key: key(of: String(text[start..<end])), isUnspaced: isUnspaced))
             rest = rest[end...]
         }
         return words
     }
 
-    private static func isLetterOrDigit(_ scalar: Unicode.Scalar) -> Bool {
+    static func isLetterOrDigit(_ scalar: Unicode.Scalar) -> Bool {
         if scalar.isASCII {
             return ("a"..."z").contains(scalar) || ("A"..."Z").contains(scalar) || ("0"..."9").contains(scalar)
         }
@@ -30,9 +38,13 @@ struct SearchWord: Equatable {
         }
     }
 
+    /// U+FE00 to U+FE0F and U+E0100 to U+E01EF choose the look of emoji and of ideographs: they are no part of words.
+    static func isVariationSelector(_ scalar: Unicode.Scalar) -> Bool {
+        (0xFE00...0xFE0F).contains(scalar.value) || (0xE0100...0xE01EF).contains(scalar.value)
+    }
+
     private static func isMark(_ scalar: Unicode.Scalar) -> Bool {
-        // U+FE00 to U+FE0F choose the look of emoji, which are no words.
-        guard !scalar.isASCII, !(0xFE00...0xFE0F).contains(scalar.value) else { return false }
+        guard !scalar.isASCII, !isVariationSelector(scalar) else { return false }
         return switch scalar.properties.generalCategory {
         case .nonspacingMark, .spacingMark, .enclosingMark: true
         default: false

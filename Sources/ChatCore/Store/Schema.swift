@@ -35,7 +35,7 @@ package enum Schema {
         people, workspaces, channels, messages, events, search, formerTokens, searchByWorkspace, calls, push, files,
         imports, nodes, threadFollowers, workspaceDeletion, declinedCalls, leftChanges,
         awaitedPictures, registrations, icons, versions, mentionsByHere, searchWords, conversations,
-        touchedUploads,
+        touchedUploads, unspacedScripts,
     ]
 
     static let people = Step(

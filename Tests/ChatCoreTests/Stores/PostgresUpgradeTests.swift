@@ -14,7 +14,8 @@ import Testing
         "ALTER TABLE notification_settings DROP COLUMN version", "ALTER TABLE mentions DROP COLUMN by_here",
         """
         DELETE FROM schema_steps WHERE name IN
-            ('awaited_pictures', 'registrations', 'icons', 'versions', 'mentions_by_here', 'search_words')
+            ('awaited_pictures', 'registrations', 'icons', 'versions', 'mentions_by_here', 'search_words',
+             'unspaced_scripts')
         """,
     ]
 

@@ -1,5 +1,7 @@
 import ChatModel
 import ChatStorePostgres
+import ChatStoreSQLite
+import Foundation
 import Testing
 
 @testable import ChatCore
@@ -238,7 +240,7 @@ struct SearchTests {
             _ = try chat.send(.init(content: "https://example.com/Café"), to: channel.id, by: mia)
             try session.run("ALTER TABLE messages DROP COLUMN words")
             for statement in Schema.search.statements(for: .postgres) { try session.run(statement) }
-            try session.run("DELETE FROM schema_steps WHERE name = 'search_words'")
+            try session.run("DELETE FROM schema_steps WHERE name IN ('search_words', 'unspaced_scripts')")
             return mia
         }
         func found(_ database: PostgresChatDatabase) async throws -> Int {
@@ -250,6 +252,107 @@ struct SearchTests {
         }
         #expect(try await found(database) == 0)
         #expect(try await found(try await PostgresChatDatabase(address, connections: 1, at: ChatWorld.start)) == 1)
+    }
+
+    /// Each line: what is looked for, then the message that has it in its middle.
+    private static let unspaced = [
+        ("預算", "今天下午開會討論預算問題"), ("会議", "明日の会議は九時からです"), ("\"会議 は\"", "明日の会議は九時からです"),
+        ("がくせい", "かれはか\u{3099}くせいです"), ("カフェ", "駅前のカフェ・バー"), ("𠮷野", "これは𠮷野家"), ("葛飾", "次は葛\u{E0100}飾区です"),
+        ("GPS装置", "新しいGPS装置です"), ("々木", "佐々木さん"), ("ประชุม", "พรุ่งนี้มีประชุมที่บ้าน"), ("ສະບາຍ", "ຂ້ອຍສະບາຍດີ"),
+        ("ប្រជុំ", "ថ្ងៃស្អែកមានប្រជុំនៅផ្ទះ"), ("အစည်း", "မနက်ဖြန်အစည်းအဝေးရှိတယ်"),
+        ("한국", "\u{1112}\u{1161}\u{11AB}\u{1100}\u{116E}\u{11A8} 사람"), ("йод", "И\u{306}од и соль"),
+        ("が", "か\u{3099}"), ("か\u{3099}くせい", "学生はがくせい"), ("हिन्दी", "मैं हिन्दी बोलता हूँ"),
+    ]
+
+    @Test(arguments: TestDatabase.allCases)
+    func `words are found in the middle of scripts without spaces, however their marks are written`(
+        database: TestDatabase
+    ) async throws {
+        let world = try await ChatWorld(database)
+        let company = try await world.company()
+        let texts = Set(Self.unspaced.map(\.1)).sorted()
+        let messages = try await Self.say(
+            texts + ["予定と計算", "ม ท น", "かくせい"], in: company.general, by: company.mia, of: world)
+        func found(_ query: String) async throws -> [String] {
+            try await Self.found(query, by: company.mia, in: company.workspace, of: world)
+        }
+        for (query, text) in Self.unspaced {
+            let found = try await found(query)
+            #expect(found.contains { $0.unicodeScalars.elementsEqual(text.unicodeScalars) }, "\(query)")
+            let snippet = try SearchQuery(query).snippet(of: text)
+            #expect(snippet.contains { $0.isMatch }, "\(query)")
+            #expect(snippet.map(\.text).joined().unicodeScalars.elementsEqual(text.unicodeScalars), "\(query)")
+        }
+        // Not for their letters alone, nor for other marks.
+        for query in ["予算", "ที่มี", "さくせい", "は会議"] { #expect(try await found(query) == [], "\(query)") }
+        #expect(try await found("くせい").count == 3)
+        // What is taken back is found no more.
+        let lines = messages.filter { $0.content.contains("会議") || $0.content.contains("ประชุม") }
+        #expect(lines.count == 2)
+        try await world.run { chat in
+            _ = try chat.edit(lines[0].id, to: "予定の予算", by: company.mia)
+            try chat.delete(lines[1].id, by: company.mia)
+        }
+        for query in ["会議", "ประชุม"] { #expect(try await found(query) == [], "\(query)") }
+        #expect(try await found("予算") == ["予定の予算"])
+    }
+
+    /// A database of before, opened again by this version.
+    @Test(arguments: TestDatabase.allCases)
+    func `what was written before such scripts were known is found when the server has started`(
+        database: TestDatabase
+    ) async throws {
+        let folder = URL.temporaryDirectory.appending(path: "roost-search-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let path = folder.appending(path: "chat.sqlite").path
+        let address = database == .postgres ? try await PostgresServer.shared.emptyDatabase() : ""
+        func open() async throws -> any ChatDatabase {
+            switch database {
+            case .sqlite: try SQLiteChatDatabase(path: path, at: ChatWorld.start)
+            case .postgres: try await PostgresChatDatabase(address, connections: 1, at: ChatWorld.start)
+            }
+        }
+        let older = try await open()
+        let mia = try await older.write { session in
+            let chat = ChatTransaction(session, at: ChatWorld.start)
+            let mia = try #require(
+                try chat.register(
+                    NewAccount(email: "mia@example.org", username: "mia", displayName: "Mia", passwordHash: "")))
+            let (_, channel) = try chat.createWorkspace(name: "Harbour", slug: "harbour", by: mia)
+            for text in ["明日の会議は九時から", "か\u{3099}くせい", "an old harbour"] {
+                _ = try chat.send(.init(content: text), to: channel.id, by: mia)
+            }
+            try Self.forgetUnspacedScripts(session)
+            return mia
+        }
+        func found(_ query: String, in database: any ChatDatabase) async throws -> Int {
+            try await database.read { session in
+                let chat = ChatTransaction(session, at: ChatWorld.start)
+                let workspace = try #require(try chat.workspaces(of: mia).first).workspace.id
+                return try chat.search(SearchQuery(query), .init(), in: workspace, by: mia).items.count
+            }
+        }
+        #expect(try await found("会議", in: older) == 0)
+        #expect(try await found("harbour", in: older) == 1)
+        try (older as? SQLiteChatDatabase)?.close()
+        let newer = try await open()
+        for query in ["会議", "がくせい", "harbour"] { #expect(try await found(query, in: newer) == 1, "\(query)") }
+        try (newer as? SQLiteChatDatabase)?.close()
+    }
+
+    /// As a version was that knew nothing of them.
+    private static func forgetUnspacedScripts(_ session: any SQLSession) throws {
+        switch session.dialect {
+        case .sqlite:
+            try session.run("DROP TRIGGER message_words_delete")
+            try session.run("DROP VIEW message_places")
+            for statement in Schema.searchByWorkspace.statements(for: .sqlite) { try session.run(statement) }
+            try session.run(try #require(Schema.workspaceDeletion.statements(for: .sqlite).last))
+        case .postgres:
+            for statement in Schema.searchWords.statements(for: .postgres) { try session.run(statement) }
+        }
+        try session.run("DELETE FROM schema_steps WHERE name = 'unspaced_scripts'")
     }
 
     @Test(arguments: ["", "   ", "\"", "!?", "* - :", String(repeating: "a ", count: 17)])
