@@ -14,7 +14,7 @@ package final class ChatServer: Sendable {
     /// The largest body of a request, in bytes.
     static let bodyLimit = 256 * 1_024
 
-    private let api: ChatAPI
+    let api: ChatAPI
     private let table: RouteTable
     private let hub: RealtimeHub
     private let calls: CallCenter

@@ -21,6 +21,7 @@ struct ChatAPI: Sendable {
     /// This server among others; nil where it is alone.
     let node: CallNode?
     let later = LaterWork()
+    let searches = SearchTurns()
     let snippets = SnippetWork()
 
     /// Who of these people has a client connected.

@@ -13,10 +13,13 @@ extension ChatAPI {
         let query = try SearchQuery(request.query("query") ?? "")
         let filter = try filter(of: request)
         let (cursor, limit) = (request.cursor, min(try request.limit() ?? Self.mostFound, Self.mostFound))
-        let found = try await service.read {
-            try $0.search(query, filter, in: id, by: user, after: cursor, limit: limit)
+        let results = try await searches.perform(of: user) {
+            let found = try await service.read {
+                try $0.search(query, filter, in: id, by: user, after: cursor, limit: limit)
+            }
+            return await snippets.results(of: found, for: query)
         }
-        return try .json(await snippets.results(of: found, for: query))
+        return try .json(results)
     }
 
     private func filter(of request: APIRequest) throws(ChatError) -> ChatTransaction.SearchFilter {
