@@ -206,6 +206,51 @@ struct FollowedWorkspaceTests {
         #expect(ears.map(\.heard) == [[], [], [-1], []])
     }
 
+    @Test func `a guest hears of who goes out of sight while they may still come back`() {
+        let (ada, gus) = (UserID(UUID()), UserID(UUID()))
+        let (socket, ear) = (Ear(), Ear())
+        var followed = FollowedWorkspace(sequence: 0)
+        followed.add(socket, of: ada, presence(.member, channel))
+        followed.add(ear, of: gus, presence(.guest, channel))
+        // Nobody is told yet that Ada has gone.
+        followed.remove(socket, of: ada)
+        var surroundings = FollowedWorkspace.Surroundings()
+        surroundings.members[channel] = [gus]
+        let lost = followed.update(surroundings)
+        #expect(lost == [FollowedWorkspace.Sighting(reader: gus, other: ada, isOnline: false)])
+        // In sight again, she is there when she comes back, of which everybody is told.
+        surroundings.members[channel] = [ada, gus]
+        let found = followed.update(surroundings)
+        #expect(found == [])
+        // Her time is over: who was told of her, or not, may know, and no more of her comes afterwards.
+        followed.tellPresence(of: ada, Array("{}".utf8))
+        followed.forgetHere(ada)
+        #expect(ear.heard == [-1])
+        surroundings.members[channel] = [gus]
+        let none = followed.update(surroundings)
+        #expect(none == [])
+    }
+
+    @Test func `who begins to hide is told of, also while they may still come back`() {
+        let (ada, eve, bob) = (UserID(UUID()), UserID(UUID()), UserID(UUID()))
+        let socket = Ear()
+        var followed = FollowedWorkspace(sequence: 0)
+        for user in [ada, eve, bob] { followed.add(socket, of: user, presence(.member, channel)) }
+        followed.remove(socket, of: ada)
+        let before = followed.people.mapValues(\.isHidden)
+        let hidden = ChatTransaction.Presence(role: .member, channels: [channel], isHidden: true)
+        var surroundings = FollowedWorkspace.Surroundings()
+        surroundings.presences = [ada: hidden, eve: hidden]
+        followed.update(surroundings)
+        #expect(followed.changed(since: before) == [ada: false, eve: false])
+        // Of who shows themselves before they are back it is told when they are.
+        let since = followed.people.mapValues(\.isHidden)
+        surroundings.presences = [ada: presence(.member, channel), eve: presence(.member, channel)]
+        followed.update(surroundings)
+        #expect(followed.changed(since: since) == [eve: true])
+        #expect(followed.changed(since: followed.people.mapValues(\.isHidden)) == [:])
+    }
+
     @Test func `who comes again with the same socket gets all once, and goes on looking`() {
         let ear = Ear()
         let user = UserID(UUID())

@@ -31,6 +31,8 @@ struct FollowedWorkspace {
 
         var isConnected: Bool { isElsewhere || !connections.isEmpty }
         var isOnline: Bool { !isHidden && isConnected }
+        /// Others take them for online: also who has gone a while ago and may come back, of which nobody is told yet.
+        var isShown: Bool { !isHidden && (isConnected || isHere) }
 
         /// Members see everybody, guests who is in their channels.
         func mayKnow(_ other: Person) -> Bool { role != .guest || !channels.isDisjoint(with: other.channels) }
@@ -166,8 +168,10 @@ struct FollowedWorkspace {
             let now = seen(by: reader)
             // Of who has left the workspace there is an event.
             let lost = before.subtracting(now).filter { !surroundings.isGone($0) }
+            // Who may come back is told of then.
+            let found = now.subtracting(before).filter { people[$0]?.isOnline == true }
             return lost.sorted().map { Sighting(reader: reader, other: $0, isOnline: false) }
-                + now.subtracting(before).sorted().map { Sighting(reader: reader, other: $0, isOnline: true) }
+                + found.sorted().map { Sighting(reader: reader, other: $0, isOnline: true) }
         }
     }
 
@@ -184,13 +188,13 @@ struct FollowedWorkspace {
         return readers.filter { !surroundings.isGone($0) && people[$0]?.connections.isEmpty == false }.sorted()
     }
 
-    /// Which others are there, as far as somebody may know.
+    /// Which others are taken for online, as far as somebody may know.
     private func seen(by user: UserID) -> Set<UserID> {
         guard let reader = people[user] else { return [] }
         let known =
             reader.role == .guest
             ? reader.channels.reduce(into: Set<UserID>()) { $0.formUnion(members[$1] ?? []) } : Set(people.keys)
-        return known.filter { $0 != user && people[$0]?.isOnline == true }
+        return known.filter { $0 != user && people[$0]?.isShown == true }
     }
 
     private mutating func place(_ surroundings: Surroundings) {
@@ -285,6 +289,19 @@ struct FollowedWorkspace {
     /// - Parameter frame: tells whether the other one is there.
     func tell(_ sighting: Sighting, _ frame: [UInt8]) {
         if let person = people[sighting.reader] { Self.send(frame, to: person) }
+    }
+
+    /// Who has begun to hide, or shows themselves, since then, and whether they are there: who may know is to be told.
+    ///
+    /// - Parameter hidden: whether each hid then.
+    func changed(since hidden: [UserID: Bool]) -> [UserID: Bool] {
+        var changed: [UserID: Bool] = [:]
+        for (user, wasHidden) in hidden {
+            guard let person = people[user], person.isHidden != wasHidden else { continue }
+            // Who hides while they may come back was still shown.
+            if person.isConnected || person.isHidden && person.isHere { changed[user] = person.isOnline }
+        }
+        return changed
     }
 
     /// Tells those who may know whether somebody is there.

@@ -345,11 +345,8 @@ actor RealtimeHub {
         for user in Set(reading.events.filter { $0.kind == .userUpdated }.compactMap(\.user)) {
             if connections[user] != nil { Task { await endSessionsThatAreOver(of: user) } }
         }
-        for (user, wasHidden) in hidden {
-            guard let person = workspaces[id]?.people[user], person.isHidden != wasHidden, person.isConnected else {
-                continue
-            }
-            workspaces[id]?.tellPresence(of: user, ServerFrame.presence(user, isOnline: !person.isHidden, in: id))
+        for (user, isOnline) in workspaces[id]?.changed(since: hidden) ?? [:] {
+            workspaces[id]?.tellPresence(of: user, ServerFrame.presence(user, isOnline: isOnline, in: id))
         }
         for (user, presence) in reading.elsewhere { addElsewhere(user, presence, to: id) }
         for (newcomer, place) in zip(newcomers, reading.places) { add(newcomer, place, to: id, at: reading.sequence) }
