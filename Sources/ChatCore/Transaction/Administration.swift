@@ -128,16 +128,32 @@ extension ChatTransaction {
     }
 
     /// Puts somebody of a workspace into a private channel that nobody is in any more, for who could bring them in, and
-    /// opens it again.
+    /// opens it again. The same where it is archived, and none of those who are in it may open it: whoever was in it
+    /// last had left the server when it was closed, and has come back.
     package func reopenChannel(_ id: ChannelID, for user: UserID) throws {
         try requireActive(user)
         let workspace = try channel(id).workspaceID
         try lock(workspace)
         guard try role(of: user, in: workspace) != nil else { throw ChatError.notFound("member") }
         let channel = try channel(id)
-        guard channel.kind == .private, try !isAnybody(in: id) else { throw AdministrationFault.notAbandoned }
+        guard channel.kind == .private else { throw AdministrationFault.notAbandoned }
+        let isAnybody = try isAnybody(in: id)
+        if isAnybody {
+            guard channel.isArchived, try !isAnybodyToRestore(channel) else { throw AdministrationFault.notAbandoned }
+        }
         if channel.isArchived { try writeArchived(false, id) }
+        if isAnybody { try append(.channelUpdated(try self.channel(id)), to: .channel(id), in: workspace) }
+        guard try place(in: id, of: user).standing.channel?.isMember != true else { return }
         try put(user, into: id, in: workspace)
+    }
+
+    /// Whether somebody who is in an archived channel, and has not left the server, may open it again.
+    private func isAnybodyToRestore(_ channel: Channel) throws -> Bool {
+        for user in try members(of: channel.id) where try !profile(of: user).isDeactivated {
+            let standing = try place(in: channel.id, of: user).standing
+            if Permission.restoreChannel.rule.verdict(on: standing) == .allowed { return true }
+        }
+        return false
     }
 
     /// - Throws: `AdministrationFault` for somebody who has left the server.
@@ -158,7 +174,8 @@ package enum AdministrationFault: Error, Equatable, CustomStringConvertible {
         switch self {
         case .noOwner: "This workspace has no owner: make somebody its owner first."
         case .hasLeft: "They have left the server: reactivate them first."
-        case .notAbandoned: "This is no private channel that nobody is in: who is in it brings others in."
+        case .notAbandoned:
+            "This is no private channel that nobody is in: who is in it brings others in, or opens it again."
         }
     }
 }

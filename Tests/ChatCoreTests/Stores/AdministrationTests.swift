@@ -96,6 +96,43 @@ import Testing
     }
 
     @Test(arguments: TestDatabase.allCases)
+    func `a private channel that was closed behind somebody who had left is opened again when they are back`(
+        database: TestDatabase
+    ) async throws {
+        let world = try await ChatWorld(database)
+        let company = try await world.company()
+        let crew = try await world.channel("crew", of: company.adam, with: company.mia, in: company)
+        try await world.run { chat in
+            try chat.deactivate(company.mia)
+            try chat.leaveChannel(crew, by: company.adam)
+            try chat.reactivate(company.mia)
+        }
+        #expect(try await world.listing(of: crew, for: company.mia).channel.isArchived)
+        #expect(
+            try await world.refusal { _ = try $0.setArchived(false, crew, by: company.mia) } != nil)
+        let before = try await world.sequence(of: company.workspace)
+        try await world.run { try $0.reopenChannel(crew, for: company.mia) }
+        #expect(try await world.missed(by: company.mia, in: company.workspace, after: before) == [.channelUpdated])
+        try await world.say("here again", in: crew, by: company.mia)
+        // One that is open is theirs to bring others into.
+        await #expect(throws: AdministrationFault.notAbandoned) {
+            try await world.run { try $0.reopenChannel(crew, for: company.olga) }
+        }
+        // And who may open an archived one does so.
+        try await world.run { chat in
+            try chat.add(company.adam, to: crew, by: company.mia)
+            _ = try chat.setArchived(true, crew, by: company.adam)
+        }
+        await #expect(throws: AdministrationFault.notAbandoned) {
+            try await world.run { try $0.reopenChannel(crew, for: company.olga) }
+        }
+        try await world.run { try $0.leaveChannel(crew, by: company.adam) }
+        try await world.run { try $0.reopenChannel(crew, for: company.olga) }
+        let listing = try await world.listing(of: crew, for: company.olga)
+        #expect(!listing.channel.isArchived && listing.memberCount == 2)
+    }
+
+    @Test(arguments: TestDatabase.allCases)
     func `workspaces are counted, and found by both names`(database: TestDatabase) async throws {
         let world = try await ChatWorld(database)
         let company = try await world.company()
