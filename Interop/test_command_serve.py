@@ -81,7 +81,7 @@ def test_what_people_write_is_for_the_server_alone_whoever_may_read_the_folder(r
     folder = tmp_path / "chat"
     folder.mkdir(mode=0o755)
     server = roost.serve("--data", folder, "--sample")
-    for name in ["chat.sqlite", "chat.sqlite-wal", "chat.sqlite-shm", "files", "uploads"]:
+    for name in ["chat.sqlite", "chat.sqlite-wal", "chat.sqlite-shm", "chat.sqlite-stamp", "files", "uploads"]:
         assert (folder / name).stat().st_mode & 0o077 == 0, name
     server.send(signal.SIGTERM)
     assert server.wait() == 0

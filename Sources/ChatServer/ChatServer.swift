@@ -75,6 +75,7 @@ package final class ChatServer: Sendable {
             }
         }
         await push?.start()
+        try await StorageWatch(service: service, logger: logger).begin()
         let files = try await ChatFiles.make(configuration, service: service, logger: logger)
         let chores = Chores(service: service, files: files, logger: logger)
         self.chores = chores

@@ -145,6 +145,26 @@ package final class PostgresChatDatabase: ChatDatabase {
 
     // MARK: The pool
 
+    /// The cluster and its timeline, which is another one after a recovery to a point in time; the database, and the
+    /// file of a table, which is another one when the table was made or filled anew.
+    package func storage() async throws -> String? {
+        do {
+            return try await read { session in
+                var row = try session.row(
+                    """
+                    SELECT concat_ws('/', (SELECT system_identifier FROM pg_control_system()),
+                        (SELECT timeline_id FROM pg_control_checkpoint()),
+                        (SELECT oid FROM pg_database WHERE datname = current_database()),
+                        pg_relation_filenode('workspaces'))
+                    """)
+                return try row?.text()
+            }
+        } catch  where (error as? PostgresFault)?.isAway == false {
+            // Some providers let nobody ask.
+            return nil
+        }
+    }
+
     package var waitingTransactions: Int { pool.withLock { $0.waiting.count } }
 
     private func take() async throws -> Worker {

@@ -12,6 +12,8 @@ internal import Synchronization
 package final class SQLiteChatDatabase: ChatDatabase {
     private let pool: any DatabaseWriter
     private let waiting = Mutex(Waiting())
+    /// Nil for one in memory.
+    private let path: String?
 
     private struct Waiting {
         var changes: [any QueuedChange] = []
@@ -30,6 +32,7 @@ package final class SQLiteChatDatabase: ChatDatabase {
     /// - Throws: `OutdatedSchema` where it may not and lacks some, `SchemaFault` where it is a newer server's,
     ///   `SQLiteFileFault` where the file is of no use.
     package init(path: String, at now: Timestamp, migrates: Bool = true) throws {
+        self.path = path
         let isThere = FileManager.default.fileExists(atPath: path)
         Self.keepPrivate(path)
         do {
@@ -51,6 +54,7 @@ package final class SQLiteChatDatabase: ChatDatabase {
 
     /// One in memory, for tests: gone with it.
     package init(inMemoryAt now: Timestamp) throws {
+        path = nil
         pool = try DatabaseQueue(configuration: Self.configuration)
         try prepare(at: now, copyTo: nil)
     }
@@ -144,6 +148,25 @@ package final class SQLiteChatDatabase: ChatDatabase {
             }
         }
     }
+
+    /// The file's number in its file system, which a copy of a folder does not have, and what is written beside it,
+    /// which a copy of the file alone does not know.
+    package func storage() async throws -> String? {
+        guard let path else { return nil }
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        let stamp = try? String(contentsOfFile: Self.stampPath(of: path), encoding: .utf8)
+        return "\(status.st_ino)/\(stamp ?? "")"
+    }
+
+    package func stampStorage(_ stamp: String) throws {
+        guard let path else { return }
+        Self.keepPrivate(Self.stampPath(of: path))
+        // In its place, with the permissions that it has.
+        try Data(stamp.utf8).write(to: URL(filePath: Self.stampPath(of: path)))
+    }
+
+    private static func stampPath(of path: String) -> String { path + "-stamp" }
 
     package var waitingTransactions: Int { waiting.withLock { $0.changes.count } }
 

@@ -36,4 +36,16 @@ package protocol ChatDatabase: Sendable {
     func write<Value: Sendable>(_ body: @escaping @Sendable (any SQLSession) throws -> Value) async throws -> Value
     /// Transactions that wait for their turn now: for the one writer of SQLite, or for a connection to PostgreSQL.
     var waitingTransactions: Int { get }
+    /// By what the place is known in which it is kept: a copy that is put there in its stead is known by another one.
+    /// Nil for what has no such place, or does not tell.
+    func storage() async throws -> String?
+    /// Has the place known by something new, so that copies from before are told from what is there.
+    ///
+    /// - Parameter stamp: random. A database that knows its place by other means passes it over.
+    func stampStorage(_ stamp: String) throws
+}
+
+extension ChatDatabase {
+    package func storage() async throws -> String? { nil }
+    package func stampStorage(_ stamp: String) throws {}
 }

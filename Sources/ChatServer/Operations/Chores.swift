@@ -28,6 +28,7 @@ struct Chores: Sendable {
             service: service, logger: logger, failure: "old registrations could not be taken away"
         ) { try $0.sweepRegistrations() }
         let reader = LeftChangesReader(service: service, logger: logger)
+        let storage = StorageWatch(service: service, logger: logger)
         var tasks = [
             Task {
                 async let regularly: Void = workspaces.sweepRegularly()
@@ -39,6 +40,7 @@ struct Chores: Sendable {
             Task { await invitations.run() },
             Task { await registrations.run() },
             Task { await reader.run() },
+            Task { await storage.run() },
         ]
         if let files {
             tasks.append(

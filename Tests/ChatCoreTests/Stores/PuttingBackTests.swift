@@ -1,0 +1,81 @@
+import ChatModel
+import ChatStorePostgres
+import ChatStoreSQLite
+import Foundation
+import Testing
+
+@testable import ChatCore
+
+struct PuttingBackTests {
+    @Test(arguments: TestDatabase.allCases)
+    func `whoever has seen numbers of before reads everything anew, however many there are again`(
+        database: TestDatabase
+    ) async throws {
+        var limits = Limits()
+        limits.keptEvents = 50
+        let world = try await ChatWorld(database, limits: limits)
+        let company = try await world.company()
+        let copied = try await world.sequence(of: company.workspace)
+        // Nothing is known of the first place, and the same place is none to leave.
+        let first = try await world.run { try $0.leaveFormerNumbers(at: "one") }
+        try await world.run { try $0.remember(storage: "one") }
+        let same = try await world.run { try $0.leaveFormerNumbers(at: "one") }
+        #expect(!first && !same)
+        #expect(try await world.sequence(of: company.workspace) == copied)
+        #expect(try await world.missed(by: company.mia, in: company.workspace, after: copied) == [])
+        // Its 20 newest events are lost, and as many come again.
+        let other = try await world.run { try $0.leaveFormerNumbers(at: "two") }
+        let again = try await world.run { try $0.leaveFormerNumbers(at: "two") }
+        #expect(other && !again)
+        for number in 0..<20 { try await world.say("\(number)", in: company.general, by: company.olga) }
+        for seen in [copied, copied + 1, copied + 10, copied + 20] {
+            #expect(try await world.missed(by: company.mia, in: company.workspace, after: seen) == nil, "\(seen)")
+        }
+        let newest = try await world.sequence(of: company.workspace)
+        #expect(
+            try await world.missed(by: company.mia, in: company.workspace, after: newest - 2)
+                == [.messageSent, .messageSent])
+    }
+
+    @Test func `a file of SQLite's knows its place from that of a copy`() async throws {
+        let folder = URL.temporaryDirectory.appending(path: "roost-place-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let file = folder.appending(path: "chat.sqlite")
+        func storage(_ stamp: String? = nil) async throws -> String? {
+            let database = try SQLiteChatDatabase(path: file.path, at: ChatWorld.start)
+            if let stamp { try database.stampStorage(stamp) }
+            let storage = try await database.storage()
+            try database.close()
+            return storage
+        }
+        let first = try #require(try await storage())
+        let stamped = try #require(try await storage("a"))
+        #expect(stamped != first)
+        #expect(try await storage() == stamped)
+        #expect(try await storage("b") != stamped)
+        #expect(try await storage("a") == stamped)
+        // A folder that was copied has the same stamp.
+        let copy = folder.appending(path: "copy")
+        try FileManager.default.copyItem(at: file, to: copy)
+        try FileManager.default.removeItem(at: file)
+        try FileManager.default.moveItem(at: copy, to: file)
+        #expect(try await storage() != stamped)
+        let inMemory = try SQLiteChatDatabase(inMemoryAt: ChatWorld.start)
+        try inMemory.stampStorage("a")
+        #expect(try await inMemory.storage() == nil)
+    }
+
+    @Test func `PostgreSQL's tables are known from those that were made anew`() async throws {
+        let address = try await PostgresServer.shared.emptyDatabase()
+        let first = try await PostgresChatDatabase(address, connections: 1, at: ChatWorld.start)
+        let storage = try #require(try await first.storage())
+        #expect(storage.split(separator: "/").count == 4)
+        let second = try await PostgresChatDatabase(address, connections: 1, at: ChatWorld.start)
+        try second.stampStorage("a")
+        #expect(try await second.storage() == storage)
+        // As a copy that is read in again.
+        try await second.write { _ = try $0.run("TRUNCATE workspaces CASCADE") }
+        #expect(try await second.storage() != storage)
+    }
+}
