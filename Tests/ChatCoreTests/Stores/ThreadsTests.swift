@@ -243,6 +243,34 @@ import Testing
         #expect(try await world.look { try $0.badge(of: zoe) } == 0)
     }
 
+    /// The step takes them for read. What has come since then is unread, and stays so until it is read.
+    @Test(arguments: TestDatabase.allCases)
+    func `answers from before threads were followed are on no icon, and those from after it are`(
+        database: TestDatabase
+    ) async throws {
+        let world = try await ChatWorld(database)
+        let company = try await world.company()
+        let (adam, mia, general) = (company.adam, company.mia, company.general)
+        let direct = try await world.run {
+            try $0.openDirect(with: [mia], in: company.workspace, by: adam).listing.channel.id
+        }
+        let parents = [
+            try await world.say("one", in: direct, by: adam), try await world.say("two", in: general, by: adam),
+        ]
+        for parent in parents { try await world.say("@adam", in: parent.channelID, by: mia, thread: parent.id) }
+        #expect(try await world.look { try $0.badge(of: adam) } == 2)
+        try await world.run { chat in
+            try chat.session.run("DELETE FROM thread_followers")
+            // The step's second statement: the first makes the table.
+            try chat.session.run(Schema.threadFollowers.statements(for: chat.session.dialect)[1])
+        }
+        #expect(try await world.look { try $0.badge(of: adam) } == 0)
+        #expect(try await Self.unread(of: adam, company, in: world) == 0)
+        for parent in parents { try await world.say("@adam", in: parent.channelID, by: mia, thread: parent.id) }
+        #expect(try await world.look { try $0.badge(of: adam) } == 2)
+        #expect(try await Self.unread(of: adam, company, in: world) == 2)
+    }
+
     @Test(arguments: TestDatabase.allCases)
     func `in a group message everybody follows, until they turn away`(database: TestDatabase) async throws {
         let world = try await ChatWorld(database)
