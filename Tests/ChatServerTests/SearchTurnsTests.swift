@@ -77,7 +77,7 @@ import Testing
             while turns.waitingCount < SearchQueue.mostOfOne { await Task.yield() }
             let refused = try await fixture.ask("GET", path, token: token)
             let code = try refused.error
-            #expect(refused.status == 429 && code == "busy" && refused.header("retry-after") == "3")
+            #expect(refused.status == 429 && code == "busy" && refused.header("Retry-After") == "4")
             // Nobody else's request waits for them.
             let workspaces = try await fixture.ask("GET", "/workspaces", token: token)
             #expect(workspaces.status == 200)
