@@ -12,7 +12,7 @@ struct StorageWatchTests {
         let folder = URL.temporaryDirectory.appending(path: "roost-copy-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
-        let (file, copy) = (folder.appending(path: "chat.sqlite"), folder.appending(path: "copy"))
+        let file = folder.appending(path: "chat.sqlite")
         let time = Timestamp(milliseconds: 1_790_000_000_000)
         func withServer<Value: Sendable>(
             _ body: @escaping @Sendable (ChatTransaction) throws -> Value
@@ -32,7 +32,6 @@ struct StorageWatchTests {
             return (ann, try chat.createWorkspace(name: "Harbour", slug: "harbour", by: ann).listing.workspace.id)
         }
         let copied = try Data(contentsOf: file)
-        try copied.write(to: copy)
         @Sendable func change(_ chat: ChatTransaction) throws -> Int64 {
             for number in 0..<5 {
                 _ = try chat.createChannel(.public, name: "c\(number)", in: workspace, by: ann)
