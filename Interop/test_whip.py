@@ -66,8 +66,9 @@ def test_clients_of_livekits_own_path_come_into_the_room_of_their_token(sfu, roo
     ann = sfu.join(room, "ann")
     obs = aiortc("/whip/v1", "obs", "--publish", "VP8", "--hertz", 554)
     ann.wait_for("connected", who="obs")
-    ann.check_picture()
-    ann.check_sound(554)
+    # So LiveKit's server calls them.
+    ann.check_picture(name="synthesized-camera")
+    ann.check_sound(554, name="synthesized-microphone")
     # As LiveKit's server says it, and a proxy that knows no other path passes on.
     assert obs.session.path.startswith("/whip/v1/")
     candidate = "m=audio 9 UDP/TLS/RTP/SAVPF 0\r\na=mid:0\r\na=candidate:1 1 udp 5 192.0.2.9 9 typ host\r\n"

@@ -208,6 +208,18 @@ import Testing
             #expect(made.status == 201)
             let place = try #require(Self.field("Location", made.headers))
             #expect(place.hasPrefix("/whip/v1/") && place.count == "/whip/v1/".count + 64)
+            #expect(try await Self.post(server, "/whip", identity: "ours").status == 201)
+            let admin = try TestServer.serviceToken {
+                $0.roomAdmin = true
+                $0.room = "kitchen"
+            }
+            for (identity, kind) in [("obs", "STANDARD"), ("ours", "INGRESS")] {
+                let told = try await server.ask(
+                    "/twirp/livekit.RoomService/GetParticipant", method: "POST",
+                    headers: ["Authorization": "Bearer \(admin)", "Content-Type": "application/json"],
+                    body: Array(#"{"room":"kitchen","identity":"\#(identity)"}"#.utf8))
+                #expect(told.body.contains(#""kind":"\#(kind)""#))
+            }
             let bearer = ["Authorization": "Bearer \(try TestServer.token(identity: "obs"))"]
             #expect(try await server.ask(place, method: "DELETE", headers: bearer).status == 200)
             #expect(try await server.ask(place, method: "DELETE", headers: bearer).status == 404)

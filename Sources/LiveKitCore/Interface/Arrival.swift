@@ -17,10 +17,13 @@ package enum ConnectionMode: Sendable, Hashable {
         }
     }
 
+    /// By an exchange: its client takes nothing.
+    var isPublishing: Bool { isExchange && !isPlaying }
+
     var isPlaying: Bool {
         switch self {
-        case .exchange(.playing): true
-        case .exchange(.publishing), .single, .dual: false
+        case .exchange(let exchange): exchange.isPlaying
+        case .single, .dual: false
         }
     }
 }

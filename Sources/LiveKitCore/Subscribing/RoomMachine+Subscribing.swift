@@ -18,7 +18,7 @@ extension RoomMachine {
     }
 
     func maySubscribe(_ participant: Participant, _ track: Track) -> Bool {
-        participant.grants.maySubscribe && participant.mode != .exchange(.publishing) && !track.publisher.isHidden
+        participant.grants.maySubscribe && !participant.mode.isPublishing && !track.publisher.isHidden
             && track.publisher !== participant && track.publisher.subscribers.allow(participant, track.sid)
     }
 

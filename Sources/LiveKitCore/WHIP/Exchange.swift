@@ -4,9 +4,41 @@ package import LiveKitProtocol
 /// What somebody is in a room for who has no signaling but one offer and its answer.
 package enum Exchange: Sendable, Hashable {
     /// To publish what the offer sends (WHIP).
-    case publishing
+    case publishing(PublisherForm)
     /// To be sent what is chosen of the room (WHEP).
     case playing(PlaybackChoice)
+
+    var isPlaying: Bool {
+        switch self {
+        case .playing: true
+        case .publishing: false
+        }
+    }
+}
+
+/// What the others are told of who publishes so and of the tracks.
+package enum PublisherForm: Sendable, Hashable {
+    /// Of the kind INGRESS, with tracks that are called like their sources.
+    case ours
+    /// As LiveKit's server has it at `/whip/v1`: of the kind that the token names, every picture the camera's and every
+    /// sound the microphone's, as far as the token lets them be published, without pauses (DTX), and under names that
+    /// say that nobody has given them. Agents link to some kinds alone, of which INGRESS is not always one.
+    case liveKits
+
+    /// Each picture or sound is what the first one is.
+    var repeatsSources: Bool {
+        switch self {
+        case .ours: false
+        case .liveKits: true
+        }
+    }
+
+    func name(_ source: String) -> String {
+        switch self {
+        case .ours: source
+        case .liveKits: "synthesized-\(source)"
+        }
+    }
 }
 
 /// Which of a room's tracks a player is sent: all that fit, as many as it has sections.

@@ -13,9 +13,9 @@ extension RoomMachine {
     package func open(_ arrival: Arrival, at now: Instant) throws(JoinRefusal) -> ExchangeAnswer {
         guard phase == .open else { throw .roomEnded }
         guard case .exchange(let exchange) = arrival.mode else { throw .badOffer("there is nothing to exchange") }
-        // Who publishes takes a place, whatever its token says that it is.
+        // Who publishes as INGRESS takes a place, whatever its token says that it is.
         var arrival = arrival
-        if exchange == .publishing {
+        if exchange == .publishing(.ours) {
             arrival.claims.kind = "ingress"
             arrival.claims.video?.agent = false
             arrival.claims.video?.recorder = false
@@ -35,8 +35,8 @@ extension RoomMachine {
         let grants = claims.video ?? VideoGrants()
         var announcements: [LiveKitAddTrackRequest] = []
         switch exchange {
-        case .publishing:
-            announcements = try announce(offer, grants)
+        case .publishing(let form):
+            announcements = try announce(offer, grants, form)
         case .playing:
             guard grants.maySubscribe else { throw .mayNotSubscribe }
         }
@@ -44,7 +44,7 @@ extension RoomMachine {
         let signal = makeSignal()
         let participant = makeParticipant(arrival, claims, signal, at: now)
         for request in announcements { addTrack(request, of: participant, at: now) }
-        let connection = makeConnection(exchange == .publishing ? .publisher : .player, for: participant, at: now)
+        let connection = makeConnection(exchange.isPlaying ? .player : .publisher, for: participant, at: now)
         let answer: SessionDescription
         do throws(JoinRefusal) {
             answer = try self.answer(offer, exchange, on: connection, at: now)
@@ -199,7 +199,7 @@ extension RoomMachine {
     /// What somebody would have said of its tracks, had it a way to: of each kind the first is the camera's or the
     /// microphone's and the second the screen's, as far as the token lets them be published.
     private func announce(
-        _ offer: SessionDescription, _ grants: VideoGrants
+        _ offer: SessionDescription, _ grants: VideoGrants, _ form: PublisherForm
     ) throws(JoinRefusal) -> [LiveKitAddTrackRequest] {
         var taken: Set<LiveKitTrackSource> = []
         var requests: [LiveKitAddTrackRequest] = []
@@ -217,14 +217,15 @@ extension RoomMachine {
                 )
             }
             guard let source = free.first(where: { grants.mayPublish($0) }) else { throw .mayNotPublish }
-            taken.insert(source)
+            if !form.repeatsSources { taken.insert(source) }
             requests.append(
                 .with {
                     // With a space, which is in no name that an offer has for a track.
                     $0.cid = "section \(index)"
-                    $0.name = source.claimName ?? section.kind
+                    $0.name = form.name(source.claimName ?? section.kind)
                     $0.type = kind == .video ? .video : .audio
                     $0.source = source
+                    $0.disableDtx = form == .liveKits && kind == .audio
                 })
         }
         return requests

@@ -11,10 +11,12 @@ struct ExchangeParameters {
     let room: String
     let arrival: Arrival
 
-    /// - Parameter room: as the path has it; empty for that of the token.
+    /// - Parameters:
+    ///   - form: whose path it is, by which tracks have their names.
+    ///   - room: as the path has it; empty for that of the token.
     init(
-        _ request: SocketIOHTTPRequest, _ kind: HTTPSession.Kind, room named: String, keys: APIKeys,
-        limits: RoomLimits, at now: Date
+        _ request: SocketIOHTTPRequest, _ kind: HTTPSession.Kind, _ form: ExchangeRoute.Form, room named: String,
+        keys: APIKeys, limits: RoomLimits, at now: Date
     ) throws(HTTPRefusal) {
         token = try request.accessToken(keys: keys, at: now)
         let grants = token.claims.video ?? VideoGrants()
@@ -38,7 +40,7 @@ struct ExchangeParameters {
             guard grants.mayPublish else {
                 throw HTTPRefusal(403, JoinRefusal.mayNotPublish.description)
             }
-            exchange = .publishing
+            exchange = .publishing(form.publisher)
         case .whep:
             guard grants.maySubscribe else {
                 throw HTTPRefusal(403, JoinRefusal.mayNotSubscribe.description)
@@ -53,6 +55,15 @@ struct ExchangeParameters {
                 $0.publisherOffer.type = "offer"
                 $0.publisherOffer.sdp = offer
             })
+    }
+}
+
+extension ExchangeRoute.Form {
+    fileprivate var publisher: PublisherForm {
+        switch self {
+        case .ours: .ours
+        case .liveKits: .liveKits
+        }
     }
 }
 

@@ -28,7 +28,7 @@ extension LiveKitServer {
         _ kind: HTTPSession.Kind, room: String, _ request: SocketIOHTTPRequest, _ form: ExchangeRoute.Form
     ) async throws(HTTPRefusal) -> SocketIOHTTPResponse {
         let parameters = try ExchangeParameters(
-            request, kind, room: room, keys: configuration.keys, limits: configuration.rooms.limits, at: Date())
+            request, kind, form, room: room, keys: configuration.keys, limits: configuration.rooms.limits, at: Date())
         try gate.admit(parameters.token.identity, to: parameters.room)
         guard sessions.reserve() else {
             throw HTTPRefusal(503, "The server is full: it has \(configuration.maximumHTTPSessions) sessions.")

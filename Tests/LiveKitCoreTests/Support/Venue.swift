@@ -150,7 +150,7 @@ final class Venue {
     /// Somebody comes by one offer and its answer.
     @discardableResult
     func open(
-        _ name: String, _ sections: [OfferedSection], _ exchange: Exchange = .publishing,
+        _ name: String, _ sections: [OfferedSection], _ exchange: Exchange = .publishing(.ours),
         codecs: [CodecParameters] = [.vp8, .h264], sound: [CodecParameters] = CodecParameters.defaultAudio,
         kind: String = "", grants change: (inout VideoGrants) -> Void = { _ in },
         offer changeOffer: (String) -> String = { $0 }

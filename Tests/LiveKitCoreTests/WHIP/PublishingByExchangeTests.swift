@@ -37,6 +37,26 @@ import Testing
         #expect(obs.news().isEmpty)
     }
 
+    @Test func `who comes by LiveKit's path is of the token's kind, and its tracks have LiveKit's names`() throws {
+        let venue = Venue()
+        let ann = try venue.join("ann")
+        let three = Self.both + [OfferedSection(title: "other", kind: .video)]
+        for (name, kind, told) in [("obs", "", LiveKitParticipantInfo.Kind.standard), ("sip", "sip", .sip)] {
+            try venue.open(name, three, .publishing(.liveKits), kind: kind)
+            #expect(venue.run { ann.others[name]?.tracks.count == 3 })
+            let info = try #require(ann.others[name])
+            #expect(info.kind == told)
+            #expect(info.tracks.map(\.source) == [.camera, .microphone, .camera])
+            #expect(
+                info.tracks.map(\.name) == ["synthesized-camera", "synthesized-microphone", "synthesized-camera"])
+            #expect(info.tracks.map(\.disableDtx) == [false, true, false])
+        }
+        // A token that lets the screen's alone be published makes it that here, too.
+        try venue.open(
+            "screen", [three[0]], .publishing(.liveKits), grants: { $0.canPublishSources = ["screen_share"] })
+        #expect(venue.run { ann.others["screen"]?.tracks.first?.source == .screenShare })
+    }
+
     @Test func `layers are taken by their names, and given out by quality though nobody has told their sizes`() throws {
         let venue = Venue()
         let ann = try venue.join("ann")
@@ -144,7 +164,8 @@ import Testing
         var request = LiveKitJoinRequest()
         request.publisherOffer.sdp = Self.offerOfFFmpeg(hasSound: hasSound)
         let answer = try venue.room.open(
-            Arrival(identity: "ffmpeg", claims: claims, mode: .exchange(.publishing), request: request), at: venue.now)
+            Arrival(identity: "ffmpeg", claims: claims, mode: .exchange(.publishing(.ours)), request: request),
+            at: venue.now)
         let description = try SessionDescription(parsing: answer.sdp)
         #expect(description.media.map(\.kind) == (hasSound ? ["audio", "video"] : ["video"]))
         #expect(description.media.allSatisfy { !$0.isRejected })
@@ -195,7 +216,7 @@ import Testing
         var offer = try SessionDescription(parsing: obs.offered)
         offer.removeAttributes(named: "ice-lite")
         offer = try SessionDescription(parsing: offer.text.replacing("t=0 0\r\n", with: "t=0 0\r\na=ice-lite\r\n"))
-        for exchange in [Exchange.publishing, .playing(PlaybackChoice())] {
+        for exchange in [Exchange.publishing(.ours), .playing(PlaybackChoice())] {
             let arrival = Arrival(
                 identity: "obs", claims: obs.claims, mode: .exchange(exchange), request: LiveKitJoinRequest())
             #expect(throws: JoinRefusal.self) {
@@ -220,7 +241,7 @@ import Testing
         var request = LiveKitJoinRequest()
         request.publisherOffer.sdp = obs.offered
         var arrival = Arrival(
-            identity: "other", claims: obs.claims, mode: .exchange(.publishing), request: request)
+            identity: "other", claims: obs.claims, mode: .exchange(.publishing(.ours)), request: request)
         try arrival.readOffer()
         // The room does not take the time to read it again.
         arrival.request.publisherOffer.sdp = "nonsense"
