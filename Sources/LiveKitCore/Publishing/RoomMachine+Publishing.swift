@@ -40,7 +40,8 @@ extension RoomMachine {
             return refuse(.limitExceeded, "too many tracks")
         }
         let sid = TrackSID(rawValue: random.sid(request.sidPrefix))
-        let info = request.info(sid: sid, backup: request.backup(from: participant.quirks))
+        let info = request.info(
+            sid: sid, of: participant.quirks, backup: request.backup(from: participant.quirks))
         let track = Track(sid: sid, of: participant, request, info: info, at: now)
         participant.tracks.append(track)
         tracks[sid] = track

@@ -41,9 +41,11 @@ extension LiveKitAddTrackRequest {
     private var allLayers: [LiveKitVideoLayer] { layers + simulcastCodecs.flatMap(\.layers) }
 
     /// As everybody will be told of it.
-    func info(sid: TrackSID, backup: LiveKitSimulcastCodec?) -> LiveKitTrackInfo {
+    func info(sid: TrackSID, of quirks: ClientQuirks, backup: LiveKitSimulcastCodec?) -> LiveKitTrackInfo {
         let codec = simulcastCodecs.first
         let layers = codec.map(layers(of:)) ?? self.layers
+        let mimeType = mimeType(of: quirks)
+        let layerMode = layerMode(of: codec, mimeType)
         return .with {
             $0.sid = sid.rawValue
             $0.type = type
@@ -51,7 +53,9 @@ extension LiveKitAddTrackRequest {
             $0.muted = muted
             $0.width = width
             $0.height = height
-            $0.simulcast = layers.count > 1
+            // As LiveKit's server has it: several streams, not layers within one. Of those that name no codec it shows
+            // when they offer them (`Track.describe`).
+            $0.simulcast = codec != nil && layers.count > 1 && layerMode != .multipleSpatialLayersPerStream
             $0.disableDtx = disableDtx
             $0.source = source
             $0.layers = layers
@@ -61,16 +65,17 @@ extension LiveKitAddTrackRequest {
                     $0.mimeType = mimeType ?? ""
                     $0.cid = cid
                     $0.layers = layers
-                    $0.videoLayerMode = codec?.videoLayerMode ?? .unused
+                    $0.videoLayerMode = layerMode
                 }
             ]
             if let backup {
                 $0.codecs.append(
                     .with {
-                        $0.mimeType = backup.mimeType(.video) ?? ""
+                        let mimeType = backup.mimeType(.video)
+                        $0.mimeType = mimeType ?? ""
                         $0.cid = backup.cid
                         $0.layers = self.layers(of: backup)
-                        $0.videoLayerMode = backup.videoLayerMode
+                        $0.videoLayerMode = self.layerMode(of: backup, mimeType)
                     })
             }
             $0.stereo = stereo || audioFeatures.contains(.tfStereo)
@@ -105,9 +110,20 @@ extension LiveKitAddTrackRequest {
         return features
     }
 
-    /// Of the codec that the client has chosen, where it says so.
-    private var mimeType: String? {
-        simulcastCodecs.first?.mimeType(type == .video ? .video : .audio)
+    /// Of the codec that the client has chosen, where it says so. In place of one that it is not to publish it is told
+    /// another at once, as by LiveKit's server: it chooses its encodings by that.
+    private func mimeType(of quirks: ClientQuirks) -> String? {
+        guard let chosen = simulcastCodecs.first?.mimeType(type == .video ? .video : .audio) else { return nil }
+        return quirks.mayPublish(chosen) ? chosen : CodecParameters.vp8.mimeType
+    }
+
+    /// How layers of pictures are sent, where the client says nothing of it as LiveKit's server has it: within one
+    /// stream by codecs that can do so, if the client has named its codec.
+    private func layerMode(of codec: LiveKitSimulcastCodec?, _ mimeType: String?) -> LiveKitVideoLayer.Mode {
+        if let told = codec?.videoLayerMode, told != .unused { return told }
+        guard type == .video else { return .unused }
+        let isScalable = [CodecParameters.vp9, .av1].contains { $0.mimeType == mimeType }
+        return isScalable ? .multipleSpatialLayersPerStream : .oneSpatialLayerPerStream
     }
 }
 
@@ -231,6 +247,7 @@ extension Track {
             return description
         }
         let streams = Self.spatialLayers(parameters.layers.map(\.rid))
+        if version === primary, streams.count > 1 { info.simulcast = true }
         // Also where no layers were announced, as by WHIP: whether there are any is seen when they come.
         let isScalable = streams.isEmpty && (format == .vp9 || format == .av1)
         let isScreenShare = info.source == .screenShare

@@ -71,6 +71,8 @@ import Testing
         #expect(!codecs.contains("video/VP9") && !codecs.contains("video/AV1"))
         #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
         try ann.publish("camera", .video) { $0.simulcastCodecs = [.with { $0.codec = "vp9" }] }
+        // It hears so at once, and chooses its encodings by that.
+        #expect(ann.track("camera")?.mimeType == "video/VP8")
         let answer = try SessionDescription(parsing: try #require(ann.answers.last).sdp)
         let section = try #require(answer.media.first { $0.kind == "video" && $0.direction == .recvonly })
         #expect(section.all(SDP.RTPMap.self).map(\.encoding).filter { $0 != "rtx" } == ["VP8"])

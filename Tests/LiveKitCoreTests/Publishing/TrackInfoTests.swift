@@ -55,6 +55,54 @@ import Testing
         #expect(venue.run { bob.others["ann"]?.tracks.first?.mimeType == "video/H264" })
     }
 
+    struct Layered: Sendable, CustomTestStringConvertible {
+        var codec: String?
+        var told = LiveKitVideoLayer.Mode.unused
+        /// Names of what the section offers.
+        var streams: [String] = []
+        /// Before there is an offer, and afterwards.
+        var isSimulcast: (announced: Bool, offered: Bool)
+        var mode: LiveKitVideoLayer.Mode
+
+        var testDescription: String { "\(codec ?? "no codec"), \(told), in \(streams.count) streams" }
+    }
+
+    /// By LiveKit's server (`addPendingTrack`, `MaybeSetSimulcast`).
+    @Test(arguments: [
+        Layered(
+            codec: "vp8", streams: ["q", "h", "f"], isSimulcast: (true, true), mode: .oneSpatialLayerPerStream),
+        Layered(codec: "vp9", isSimulcast: (false, false), mode: .multipleSpatialLayersPerStream),
+        Layered(codec: "av1", isSimulcast: (false, false), mode: .multipleSpatialLayersPerStream),
+        Layered(
+            codec: "vp9", told: .oneSpatialLayerPerStream, isSimulcast: (true, true), mode: .oneSpatialLayerPerStream),
+        Layered(
+            codec: "vp9", streams: ["q", "h", "f"], isSimulcast: (false, true),
+            mode: .multipleSpatialLayersPerStream),
+        Layered(codec: nil, isSimulcast: (false, false), mode: .oneSpatialLayerPerStream),
+        Layered(codec: nil, streams: ["q", "h"], isSimulcast: (false, true), mode: .oneSpatialLayerPerStream),
+    ])
+    func `simulcast is several streams, and not layers within one`(_ row: Layered) throws {
+        let venue = Venue()
+        let ann = try venue.join("ann", codecs: [.vp8, .vp9, .av1])
+        let bob = try venue.join("bob")
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        try ann.publish("camera", .video, layers: row.streams) { request in
+            request.layers = [LiveKitVideoQuality.low, .medium, .high].map { quality in .with { $0.quality = quality } }
+            if let codec = row.codec {
+                request.simulcastCodecs = [
+                    .with { ($0.codec, $0.cid, $0.videoLayerMode) = (codec, request.cid, row.told) }
+                ]
+            }
+        }
+        let announced = try #require(ann.track("camera"))
+        #expect(announced.simulcast == row.isSimulcast.announced)
+        #expect(announced.codecs.map(\.videoLayerMode) == [row.mode])
+        #expect(venue.run { bob.others["ann"]?.tracks.isEmpty == false })
+        let told = try #require(bob.others["ann"]?.tracks.first)
+        #expect(told.simulcast == row.isSimulcast.offered)
+        #expect(told.codecs.map(\.videoLayerMode) == [row.mode])
+    }
+
     @Test func `tracks of one source belong together unless their client says otherwise`() throws {
         let venue = Venue()
         let ann = try venue.assemble([("ann", .single)])[0]
