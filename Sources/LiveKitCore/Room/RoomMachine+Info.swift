@@ -209,8 +209,8 @@ extension RoomMachine {
 
     /// Pictures first, of them VP8: LiveKit's Flutter SDK 2.4.2 takes the first for video, whatever it is.
     static let publishableCodecs: [LiveKitCodec] =
-        (MediaCodecs.video.map { "video/\($0.name)" } + ["audio/opus", "audio/red"]).map { mime in
-            .with { $0.mime = mime }
+        (MediaCodecs.video + MediaCodecs.audio).map { codec in
+            .with { $0.mime = codec.mimeType }
         }
 }
 

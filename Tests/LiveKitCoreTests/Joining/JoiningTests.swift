@@ -77,7 +77,9 @@ import Testing
         #expect(join.serverInfo.version == "1.13.5" && join.serverVersion == "1.13.5")
         #expect(join.iceServers.first?.urls == ["turn:203.0.113.9:3478"])
         let codecs = join.enabledPublishCodecs.map(\.mime)
-        #expect(codecs.first == "video/VP8" && codecs.suffix(2) == ["audio/opus", "audio/red"])
+        #expect(
+            codecs.first == "video/VP8" && codecs.suffix(4) == ["audio/opus", "audio/red", "audio/PCMU", "audio/PCMA"])
+        #expect(join.room.enabledCodecs.map(\.mime) == codecs)
         #expect(!join.sifTrailer.isEmpty)
     }
 
