@@ -1,8 +1,10 @@
 import LiveKitProtocol
+import RTCEngine
 import RTCWire
+import SwiftProtobuf
 
-/// Where clients do not do what their descriptions say: a table by browser, system and version, as LiveKit's server has
-/// it.
+/// Where clients do not do what their descriptions say: a table by browser, system, version and device, as LiveKit's
+/// server has it.
 struct ClientQuirks: Sendable, Equatable {
     /// A section that the room has offered, and that carries nothing any more, may carry another track.
     private(set) var reusesSections = true
@@ -22,10 +24,10 @@ struct ClientQuirks: Sendable, Equatable {
     private(set) var needsPackets = false
 
     private struct Exception: Sendable {
-        /// In small letters.
-        var browsers: Set<String>
-        /// Likewise; empty for all.
+        /// In small letters, as systems and devices; empty for all.
+        var browsers: Set<String> = []
         var systems: Set<String> = []
+        var devices: Set<String> = []
         /// The last version that it is not true of; nil for all.
         var after: [Int]?
         var reusesSections = true
@@ -45,6 +47,8 @@ struct ClientQuirks: Sendable, Equatable {
         // Mozilla's bug 1802829: it sends what comes first in its own order, and has trouble with H.264. It plays that.
         Exception(
             browsers: ["firefox", "firefox mobile"], systems: ["linux", "android"], unpublishable: [.h264]),
+        // LiveKit's server takes no H.264 from this phone.
+        Exception(systems: ["android"], devices: ["xiaomi 2201117ti"], unpublishable: [.h264]),
     ]
 
     init(_ client: LiveKitClientInfo) {
@@ -54,13 +58,31 @@ struct ClientQuirks: Sendable, Equatable {
         let (browser, system) = (client.browser.lowercased(), client.os.lowercased())
         keepsTrackIDs = !browser.contains("firefox")
         let version = client.browserVersion.split(separator: ".").map { Int($0) ?? 0 }
-        for exception in Self.exceptions where exception.browsers.contains(browser) {
-            guard exception.systems.isEmpty || exception.systems.contains(system),
+        let device = client.deviceModel.lowercased()
+        for exception in Self.exceptions {
+            guard exception.browsers.isEmpty || exception.browsers.contains(browser),
+                exception.systems.isEmpty || exception.systems.contains(system),
+                exception.devices.isEmpty || exception.devices.contains(device),
                 exception.after.map({ version.isLater(than: $0) }) ?? true
             else { continue }
             reusesSections = reusesSections && exception.reusesSections
             unpublishable.formUnion(exception.unpublishable)
             unplayable.formUnion(exception.unplayable)
+        }
+    }
+
+    /// What the client is told of itself when it joins and comes back; nil for nothing. SDKs that know of no
+    /// `enabled_publish_codecs` leave out by this what they cannot do.
+    var configuration: LiveKitClientConfiguration? {
+        guard !unpublishable.isEmpty || !unplayable.isEmpty else { return nil }
+        func named(_ formats: Set<PayloadFormat>) -> [LiveKitCodec] {
+            MediaCodecs.video.filter { $0.payloadFormat.map(formats.contains) ?? false }.map { codec in
+                .with { $0.mime = codec.mimeType }
+            }
+        }
+        return .with {
+            $0.disabledCodecs.codecs = named(unplayable)
+            $0.disabledCodecs.publish = named(unpublishable.subtracting(unplayable))
         }
     }
 

@@ -137,6 +137,7 @@ extension RoomMachine {
             $0.sifTrailer = .init(serverFrameTrailer)
             $0.enabledPublishCodecs = Self.publishableCodecs.filter { participant.quirks.mayPublish($0.mime) }
             $0.fastPublish = participant.grants.mayPublish
+            if let configuration = participant.quirks.configuration { $0.clientConfiguration = configuration }
         }
     }
 

@@ -85,6 +85,7 @@ extension RoomMachine {
                     $0.iceServers = participant.iceServers ?? configuration.server.iceServers
                     $0.serverInfo = serverInfo
                     $0.lastMessageSeq = participant.messages.lastSequence
+                    if let configuration = participant.quirks.configuration { $0.clientConfiguration = configuration }
                 }), to: participant)
     }
 

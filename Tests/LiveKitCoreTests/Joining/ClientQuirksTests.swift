@@ -11,6 +11,7 @@ import Testing
 @Suite struct ClientQuirksTests {
     struct Row: Sendable, CustomTestStringConvertible {
         var client: (browser: String, version: String, system: String)
+        var device = ""
         var reusesSections = true
         var unpublishable: Set<PayloadFormat> = []
         var unplayable: Set<PayloadFormat> = []
@@ -34,6 +35,8 @@ import Testing
         Row(client: ("Firefox", "140.0", "Linux"), unpublishable: [.h264]),
         Row(client: ("Firefox Mobile", "140.0", "Android"), unpublishable: [.h264]),
         Row(client: ("Firefox", "140.0", "Windows")),
+        Row(client: ("", "", "android"), device: "Xiaomi 2201117TI", unpublishable: [.h264]),
+        Row(client: ("", "", "android"), device: "Pixel 9"),
     ]
 
     @Test(arguments: rows) func `what a browser is not to do`(_ row: Row) {
@@ -42,6 +45,7 @@ import Testing
                 $0.browser = row.client.browser
                 $0.browserVersion = row.client.version
                 $0.os = row.client.system
+                $0.deviceModel = row.device
             })
         #expect(quirks.reusesSections == row.reusesSections)
         #expect(quirks.unpublishable == row.unpublishable)
@@ -76,6 +80,22 @@ import Testing
         let answer = try SessionDescription(parsing: try #require(ann.answers.last).sdp)
         let section = try #require(answer.media.first { $0.kind == "video" && $0.direction == .recvonly })
         #expect(section.all(SDP.RTPMap.self).map(\.encoding).filter { $0 != "rtx" } == ["VP8"])
+    }
+
+    @Test func `a browser is told what it cannot do, also when it comes back, and others are told nothing`() throws {
+        let venue = Venue()
+        let ann = try venue.join("ann", request: Self.safari)
+        let told = try #require(ann.join).clientConfiguration
+        #expect(told.disabledCodecs.codecs.map(\.mime) == ["video/AV1"])
+        #expect(told.disabledCodecs.publish.map(\.mime) == ["video/VP9"])
+        #expect(told.forceRelay == .unset && told.resumeConnection == .unset)
+        #expect(try #require(try venue.join("bob").join).hasClientConfiguration == false)
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        venue.resume(ann)
+        let resumed = ann.responses.compactMap { message in
+            if case .reconnect(let response) = message { response } else { nil }
+        }
+        #expect(resumed.map(\.clientConfiguration) == [told])
     }
 
     @Test(arguments: [ConnectionMode.single, .dual])
