@@ -170,6 +170,8 @@ import Testing
         ("UpdateSubscriptions", #"{"room":"kitchen","identity":"ann"}"#),
         ("SendData", #"{"room":"kitchen"}"#), ("UpdateRoomMetadata", #"{"room":"kitchen"}"#),
         ("PerformRpc", #"{"room":"kitchen","destination_identity":"ann"}"#),
+        ("ForwardParticipant", #"{"room":"kitchen","identity":"ann","destination_room":"cellar"}"#),
+        ("MoveParticipant", #"{"room":"kitchen","identity":"ann","destination_room":"cellar"}"#),
     ])
     func `every method takes its grant`(method: String, json: String) async throws {
         try await TestServer.run { server in
@@ -184,6 +186,30 @@ import Testing
                 $0.ingressAdmin = true
             }
             #expect(try await Self.failure(server, method, json, token: other) == "401 unauthenticated")
+        }
+    }
+
+    @Test(arguments: ["ForwardParticipant", "MoveParticipant"])
+    func `nobody is moved into another room, which who may not ask for it is not told`(method: String) async throws {
+        try await TestServer.run { server in
+            func answer(to destination: String, token names: String?) async throws -> String {
+                let token = try TestServer.serviceToken {
+                    $0.roomAdmin = true
+                    $0.room = "kitchen"
+                    if let names { $0.destinationRoom = names }
+                }
+                let json = #"{"room":"kitchen","identity":"ann","destination_room":"\#(destination)"}"#
+                return try await Self.failure(server, method, json, token: token)
+            }
+            var answers: [String] = []
+            let asked: [(String, String?)] = [
+                ("cellar", nil), ("cellar", "attic"), ("kitchen", "kitchen"), ("cellar", "cellar"),
+            ]
+            for (destination, names) in asked {
+                answers.append(try await answer(to: destination, token: names))
+            }
+            let refused = "401 unauthenticated"
+            #expect(answers == [refused, refused, "400 invalid_argument", "501 unimplemented"])
         }
     }
 
@@ -252,8 +278,6 @@ import Testing
             let preset = #"{"name":"kitchen","room_preset":"large"}"#
             #expect(try await Self.failure(server, "CreateRoom", preset, token: token) == "400 invalid_argument")
             #expect(server.livekit.statistics.rooms == 0)
-            let moved = try await Self.failure(server, "MoveParticipant", "{}", token: token)
-            #expect(moved == "501 unimplemented")
             let get = try await server.ask(
                 "/twirp/livekit.RoomService/ListRooms", headers: ["Authorization": "Bearer \(token)"])
             #expect(get.status == 404)

@@ -125,9 +125,12 @@ extension LiveKitServer {
             return try call.response(LiveKitSendDataResponse())
         case "PerformRpc":
             return try call.response(try await performRPC(call.administration(\.room)))
-        case "ForwardParticipant", "MoveParticipant":
-            // They take a cluster: LiveKit's own open server refuses them as well.
-            throw TwirpError(.unimplemented, "not implemented")
+        case "ForwardParticipant":
+            let request: LiveKitForwardParticipantRequest = try call.argument()
+            throw try call.refusal(ofMoveTo: request.destinationRoom, from: request.room)
+        case "MoveParticipant":
+            let request: LiveKitMoveParticipantRequest = try call.argument()
+            throw try call.refusal(ofMoveTo: request.destinationRoom, from: request.room)
         default:
             throw TwirpError(.badRoute, "no handler for path \(TwirpService.rooms.prefix)\(call.method)")
         }
@@ -241,6 +244,18 @@ extension TwirpCall {
         let request: Value = try argument()
         try require { $0.roomAdmin && !$0.room.isEmpty && $0.room == room(request) }
         return request
+    }
+
+    /// Of LiveKit's servers only its cloud takes somebody into another room; the open one refuses it as well, but not
+    /// before it has looked at the token and the rooms (`EnsureDestRoomPermission`).
+    ///
+    /// - Returns: what whoever may ask for it hears.
+    func refusal(ofMoveTo destination: String, from room: String) throws(TwirpError) -> TwirpError {
+        try require { $0.roomAdmin && !$0.room.isEmpty && $0.room == room && $0.destinationRoom == destination }
+        guard room != destination else {
+            throw TwirpError(.invalidArgument, "destination room cannot be the same as source room")
+        }
+        return TwirpError(.unimplemented, "not implemented")
     }
 }
 
