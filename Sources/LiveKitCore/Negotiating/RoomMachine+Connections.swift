@@ -71,7 +71,8 @@ extension RoomMachine {
             // Players say nothing of themselves, and most are browsers.
             needsDescriptors: role == .player || participant.quirks.needsDescriptors,
             // And some are of Pion.
-            needsPackets: role == .player || participant.quirks.needsPackets)
+            needsPackets: role == .player || participant.quirks.needsPackets,
+            takesTrailers: participant.capabilities.contains(.capPacketTrailer))
         let connection = Connection(id: id, role: role, of: participant)
         byPeer[id] = connection
         switch role {

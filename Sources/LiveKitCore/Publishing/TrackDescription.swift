@@ -251,12 +251,14 @@ extension Track {
         // Also where no layers were announced, as by WHIP: whether there are any is seen when they come.
         let isScalable = streams.isEmpty && (format == .vp9 || format == .av1)
         let isScreenShare = info.source == .screenShare
-        return PublicationDescription(
+        var description = PublicationDescription(
             codec: codec, format: format, arrangement: isScalable ? .scalable() : .simulcast, spatialLayers: streams,
             sizes: sizes(max(isScalable ? info.layers.count : streams.count, 1)),
             // Nobody says how many pictures a second there are. Screens have fewer, and who asks for as many is not to
             // get half of them.
             framesPerSecond: isScreenShare ? 15 : 30, isScreenShare: isScreenShare)
+        description.hasTrailers = !info.packetTrailerFeatures.isEmpty
+        return description
     }
 
     /// The place of each layer among them, the smallest 0. LiveKit's clients call them f, h and q, with f left out

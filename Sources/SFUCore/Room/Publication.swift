@@ -24,6 +24,8 @@ public struct PublicationDescription: Sendable {
     public var isSpeech = true
     /// The playout delay that subscribers are asked for, in place of the publisher's; nil to pass on the publisher's.
     public var playoutDelay: PlayoutDelayLimits?
+    /// Pictures may have something behind them that is not for every subscriber (`PacketTrailer`).
+    public var hasTrailers = false
     /// Encrypted end to end: subscribers could not decrypt frames that the server makes.
     public var isSealed = false
 

@@ -80,14 +80,15 @@ public final class Room {
     ///   - needsDescriptors: the peer needs dependency descriptors to put spatial layers of AV1 together, as browsers
     ///     do. It gets the lowest layer only where it has not negotiated them.
     ///   - needsPackets: the peer reports a track when the first packet comes, as Pion does.
+    ///   - takesTrailers: the peer takes off what some clients put behind their pictures; without that it is cut off.
     public func add(
         _ machine: consuming PeerMachine, mayPause: Bool = false, reusesTransceivers: Bool = true,
-        needsDescriptors: Bool = false, needsPackets: Bool = false
+        needsDescriptors: Bool = false, needsPackets: Bool = false, takesTrailers: Bool = false
     ) -> RoomPeerID {
         let id = RoomPeerID(rawValue: makeID())
         let peer = RoomPeer(
             id: id, machine: machine, mayPause: mayPause, reusesTransceivers: reusesTransceivers,
-            needsDescriptors: needsDescriptors, needsPackets: needsPackets, room: self)
+            needsDescriptors: needsDescriptors, needsPackets: needsPackets, takesTrailers: takesTrailers, room: self)
         peers[id] = peer
         wakeTimes.add(peer)
         peer.touch()

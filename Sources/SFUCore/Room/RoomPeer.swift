@@ -20,6 +20,8 @@ final class RoomPeer {
     let needsDescriptors: Bool
     /// The peer reports a track to its application only when a packet of it comes.
     let needsPackets: Bool
+    /// The peer takes off what is behind pictures (`PacketTrailer`); others get them without it.
+    let takesTrailers: Bool
     /// What the peer publishes, by the transceiver that it comes on.
     var published: [(transceiver: TransceiverID, publication: Publication)] = []
     /// Relates the time stamps of all that the peer publishes to one clock.
@@ -39,7 +41,7 @@ final class RoomPeer {
 
     init(
         id: RoomPeerID, machine: consuming PeerMachine, mayPause: Bool, reusesTransceivers: Bool,
-        needsDescriptors: Bool, needsPackets: Bool, room: Room
+        needsDescriptors: Bool, needsPackets: Bool, takesTrailers: Bool, room: Room
     ) {
         self.id = id
         self.machine = machine
@@ -47,6 +49,7 @@ final class RoomPeer {
         self.reusesTransceivers = reusesTransceivers
         self.needsDescriptors = needsDescriptors
         self.needsPackets = needsPackets
+        self.takesTrailers = takesTrailers
         self.room = room
     }
 

@@ -8,6 +8,8 @@ final class Subscription {
     /// that, or to count a reference, for each packet would wait for the peer's memory.
     private let peer: Unmanaged<RoomPeer>
     let transceiver: TransceiverID
+    /// What is behind its pictures is cut off (`PacketTrailer`).
+    private let cutsTrailers: Bool
     private var isInterrupted = false
     /// One of these two is set. They call nobody back, so two accesses never overlap.
     @exclusivity(unchecked) private var video: VideoForwarder?
@@ -31,6 +33,8 @@ final class Subscription {
         self.publication = publication
         peer = .passUnretained(subscriber)
         self.transceiver = transceiver
+        let description = publication.description
+        cutsTrailers = description.format.isVideo && description.hasTrailers && !subscriber.takesTrailers
         let former = former.map { StreamRewriter(continuing: $0) }
         if publication.description.format.isVideo {
             video = VideoForwarder(
@@ -233,8 +237,10 @@ final class Subscription {
         ) { own, writer, outgoing in
             extensions.append(of: bytes, to: own, out, with: writer, into: &outgoing)
         } payload: { outgoing in
+            let payload = header.payload(of: bytes)
+            let trailer = cutsTrailers && out.marker ? PacketTrailer.size(of: payload) : 0
             out.appendPayload(
-                header.payload(of: bytes), of: packet, redundantAs: redundancy?.primary, to: &outgoing)
+                payload.extracting(droppingLast: trailer), of: packet, redundantAs: redundancy?.primary, to: &outgoing)
         }
     }
 
