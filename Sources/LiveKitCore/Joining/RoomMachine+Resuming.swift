@@ -18,7 +18,10 @@ extension RoomMachine {
         attach(signal, to: participant)
         let isInterrupted = giveTimeToRestart(participant, at: now)
         sendReconnectResponse(to: participant, arrival)
-        if fault == .afterResponse { return interrupt(participant, signal, at: now) }
+        if fault == .afterResponse {
+            interrupt(participant, signal, at: now)
+            return signal
+        }
         tellWhatHappened(to: participant, at: now)
         participant.maySyncState = true
         wantToken(for: participant, at: now)
@@ -145,11 +148,18 @@ extension RoomMachine {
     /// A client that has no answer to its pings for so long comes back.
     var lossTime: Interval { .seconds(Int64(configuration.server.pingTimeout)) }
 
-    private func interrupt(_ participant: Participant, _ signal: SignalID, at now: Instant) -> SignalID {
+    /// The client is to come back to its session, and to find new paths. One that knows no actions would begin anew: as
+    /// with LiveKit's server its signaling ends without a word, upon which it comes back.
+    func tellToResume(_ participant: Participant, because reason: LiveKitDisconnectReason, at now: Instant) {
+        guard case .attached(let signal) = participant.signaling else { return }
+        guard participant.takesActions else { return interrupt(participant, signal, at: now) }
+        put(.signal(signal, Self.leaveResponse(because: reason, .resume)))
+    }
+
+    private func interrupt(_ participant: Participant, _ signal: SignalID, at now: Instant) {
         put(.closeSignal(signal))
         bySignal[signal] = nil
         participant.signaling = .detached(since: now)
-        return signal
     }
 
     /// What `resume` answers when there is no such session, for an owner that has no such room.

@@ -31,8 +31,7 @@ extension RoomMachine {
         for connection in participant.connections {
             offerPaths(overTCPAlone: prefersTCP, on: connection, at: now)
         }
-        let response = Self.leaveResponse(because: .unknownReason, .resume)
-        if let message = response.message { send(message, to: participant) }
+        tellToResume(participant, because: .unknownReason, at: now)
     }
 
     func tellSimulatedSpeech(_ level: Float, of participant: Participant) {

@@ -33,9 +33,7 @@ extension RoomMachine {
                 }
             }
             // A client may hold on to a path for as long as consent lasts, half a minute (RFC 7675 §5.1).
-            if losesPath, let message = Self.leaveResponse(because: .unknownReason, .resume).message {
-                send(message, to: participant)
-            }
+            if losesPath { tellToResume(participant, because: .unknownReason, at: now) }
         }
     }
 }

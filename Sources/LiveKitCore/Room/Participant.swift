@@ -167,6 +167,8 @@ final class Participant {
 
     /// It goes on with whoever comes in an identity's place: that the session before is over it need not be told.
     var followsIdentities: Bool { protocolVersion >= 12 }
+    /// It does what a `leave` asks for (`LeaveRequest.action`). Others take each for the end, or begin anew.
+    var takesActions: Bool { protocolVersion >= 13 }
     /// It hears of what was done as well as of what was refused.
     var takesSuccess: Bool { protocolVersion >= 15 }
 

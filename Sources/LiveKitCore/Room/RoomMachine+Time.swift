@@ -157,7 +157,7 @@ extension RoomMachine {
             }
             participant.phase = .interrupted(until: now + timeToReturn(of: participant, after: state))
             // A new path may be found.
-            tell(participant, to: .resume)
+            tellToResume(participant, because: .connectionTimeout, at: now)
         case .closed:
             let end = now + timeToReturn(of: participant, after: state)
             switch participant.phase {
@@ -167,13 +167,10 @@ extension RoomMachine {
             case .interrupted(let former): participant.phase = .interrupted(until: min(former, end))
             }
             // What the client has closed it has to make anew.
-            tell(participant, to: .reconnect)
+            if let message = Self.leaveResponse(because: .connectionTimeout, .reconnect).message {
+                send(message, to: participant)
+            }
         case .new, .connecting, .disconnected: break
         }
-    }
-
-    private func tell(_ participant: Participant, to action: LiveKitLeaveRequest.Action) {
-        guard let message = Self.leaveResponse(because: .connectionTimeout, action).message else { return }
-        send(message, to: participant)
     }
 }

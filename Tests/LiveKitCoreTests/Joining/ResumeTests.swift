@@ -284,6 +284,29 @@ import Testing
         #expect(bob.lines.last == "< update ann disconnected" || bob.lines.contains("< update ann disconnected"))
     }
 
+    /// Clients before protocol 13 take a `leave` for the end of their session.
+    @Test func `a client that knows no actions is not told to come back, but comes since its signaling ends`() throws {
+        let venue = Venue()
+        let ann = try venue.join("ann") { _ in
+        } claims: { _ in
+        } request: { request in
+            request.clientInfo.protocol = 12
+        }
+        let bob = try venue.join("bob")
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        venue.isLost = { client, _ in client === ann }
+        #expect(venue.run(atMost: .seconds(Int64(16))) { ann.lines.last == "< closed" })
+        #expect(!ann.lines.contains { $0.hasPrefix("< leave") })
+        venue.isLost = { _, _ in false }
+        venue.resume(ann)
+        ann.forgetOffer()
+        try ann.offer(iceRestart: true)
+        venue.run(for: .seconds(Int64(10)))
+        #expect(venue.room.participants.map(\.state) == [.active, .active])
+        #expect(ann.signal != nil)
+        #expect(!bob.lines.contains("< update ann disconnected"))
+    }
+
     @Test(arguments: [ConnectionMode.single, .dual])
     func `who makes no checks while media flow stays, as Pion's clients`(mode: ConnectionMode) throws {
         let venue = Venue()
