@@ -36,13 +36,17 @@ extension RoomMachine {
 
     /// A candidate of the client's. What cannot be used is no fault: a lite agent waits to be checked.
     func takeCandidate(_ request: LiveKitTrickleRequest, from participant: Participant, at now: Instant) {
+        guard let candidate = try? JSONDecoder().decode(CandidateInit.self, from: Data(request.candidateInit.utf8))
+        else {
+            let repeated = request.known(within: configuration.limits.trackRequestBytes)
+            return refuse(
+                .unclassifiedError, repeated.map { .trickle($0) }, "the candidate is no JSON", to: participant)
+        }
         let connection = request.target == .subscriber ? participant.subscriber : participant.publisher
-        guard let connection,
-            let candidate = try? JSONDecoder().decode(CandidateInit.self, from: Data(request.candidateInit.utf8))
-        else { return }
+        guard let connection, let line = candidate.candidate else { return }
         _ = try? media.withMachine(of: connection.id) { machine throws(PeerError) in
             try machine.addICECandidate(
-                candidate.candidate, mid: candidate.sdpMid, mLineIndex: candidate.sdpMLineIndex,
+                line, mid: candidate.sdpMid, mLineIndex: candidate.sdpMLineIndex,
                 usernameFragment: candidate.usernameFragment, at: now)
         }
     }
@@ -50,7 +54,7 @@ extension RoomMachine {
 
 /// W3C's RTCIceCandidateInit.
 private struct CandidateInit: Codable {
-    var candidate: String
+    var candidate: String?
     var sdpMid: String?
     var sdpMLineIndex: Int?
     var usernameFragment: String?

@@ -308,6 +308,7 @@ import Testing
         _ = ann.news()
         for message in [
             LiveKitSignalRequest.OneOf_Message.trickle(.with { $0.candidateInit = "{" }),
+            .trickle(.with { $0.candidateInit = "{}" }),
             .trickle(.with { $0.candidateInit = #"{"candidate":"nonsense"}"# }),
             .answer(.with { $0.sdp = "v=0" }), .mute(.with { $0.sid = "TR_x" }),
             .trackSetting(.with { $0.trackSids = ["TR_x"] }), .syncState(.init()), .updateLayers(.init()),
@@ -318,8 +319,8 @@ import Testing
         ] { venue.send(message, from: ann) }
         #expect(
             ann.news().filter { $0.hasPrefix("< request_response") } == [
-                "< request_response notFound", "< request_response notFound", "< request_response notFound",
-                "< request_response invalidHandle", "< request_response notFound",
+                "< request_response unclassifiedError", "< request_response notFound", "< request_response notFound",
+                "< request_response notFound", "< request_response invalidHandle", "< request_response notFound",
                 "< request_response notAllowed", "< request_response notFound",
             ])
         #expect(venue.room.participants.count == 2)
