@@ -58,6 +58,8 @@ import Testing
         let ours = try await pair.left.createDataChannel("chat", DataChannelInit(protocol: "irc"))
         #expect(ours.readyState == .connecting && ours.id == nil)
         try await pair.negotiate()
+        // Right has answered as the client in DTLS.
+        #expect(ours.id == 1)
         let theirs = try await pair.channel()
         #expect(theirs.label == "chat" && theirs.protocol == "irc" && theirs.ordered && !theirs.negotiated)
         try await ours.waitUntilOpen()

@@ -42,7 +42,8 @@ public struct DataChannelInit: Sendable, Hashable {
 /// What is known of a data channel.
 public struct DataChannelDescription: Sendable, Hashable {
     public var label: String
-    /// As it was made, or as the peer has told; `id` is nil until there is a stream for it.
+    /// As it was made, or as the peer has told; `id` is nil until there is a stream for it, which is so once an answer
+    /// has said which side is the client in DTLS.
     public var options: DataChannelInit
     public var state: DataChannelState
     /// The peer has opened it.

@@ -59,7 +59,7 @@ extension DataChannels {
         return nil
     }
 
-    /// Our part in DTLS is known: channels that were made before it get their streams.
+    /// Our part in DTLS is known: channels that were made before it get their streams, in the order of their making.
     mutating func assignStreams() {
         guard let role else { return }
         for id in channelsInOrder where channels[id]?.stream == nil {

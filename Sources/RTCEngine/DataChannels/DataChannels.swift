@@ -25,8 +25,9 @@ struct DataChannels: Sendable {
     private var random: EngineRandom
     private(set) var phase = Phase.idle
     private(set) var agreement: DataAgreement?
-    /// Ours in DTLS, once that is connected: it decides which streams we open channels on.
+    /// Ours in DTLS, once the descriptions have said it: it decides which streams we open channels on.
     private(set) var role: DTLSRole?
+    private var isTransportConnected = false
     var association: SCTPAssociation?
 
     var channels: [DataChannelID: Channel] = [:]
@@ -59,15 +60,23 @@ struct DataChannels: Sendable {
         phase = .idle
     }
 
-    /// DTLS is connected: channels that have no stream get theirs (RFC 8832 §6).
-    mutating func transportConnected(as role: DTLSRole, at now: Instant) {
+    /// An answer has said our part in DTLS, which no later one changes (RFC 8842 §5.5): channels that have no stream
+    /// get theirs (RFC 8832 §6), before the handshake begins (W3C WebRTC §4.4.1.5). Those for which there is none are
+    /// closed.
+    mutating func roleAgreed(_ role: DTLSRole) {
         self.role = role
         assignStreams()
+    }
+
+    /// DTLS is connected.
+    mutating func transportConnected(as role: DTLSRole, at now: Instant) {
+        roleAgreed(role)
+        isTransportConnected = true
         startIfReady(at: now)
     }
 
     private mutating func startIfReady(at now: Instant) {
-        guard phase == .idle, let agreement, role != nil else { return }
+        guard phase == .idle, let agreement, isTransportConnected else { return }
         var sctp = SCTPConfiguration()
         sctp.localPort = agreement.localPort
         sctp.remotePort = agreement.remotePort

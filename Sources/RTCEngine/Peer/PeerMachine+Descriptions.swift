@@ -183,6 +183,7 @@ extension PeerMachine {
             secure.begin(
                 security.makeDTLS(), role: role, fingerprints: fingerprints, needsSRTP: negotiator.hasMedia,
                 hasPath: ice.selectedPair != nil, at: now)
+            data.roleAgreed(role)
             updateConnectionState(because: "the descriptions are agreed")
         case .configureDataChannels(let agreement):
             data.agree(agreement, at: now)

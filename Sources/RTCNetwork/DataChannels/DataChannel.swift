@@ -84,7 +84,9 @@ public final class DataChannel: Sendable {
 
     // MARK: State
 
-    /// The SCTP stream that carries the channel; nil until the connection has chosen one (W3C: id).
+    /// The SCTP stream that carries the channel (W3C: id). Of a channel without an `id` of its own the connection
+    /// chooses one when the first answer is set, by which side is the client in DTLS (RFC 8832 §6); nil until then.
+    /// With more channels than there are ids, those made last are closed with `DataChannelFailure.noStreamLeft`.
     public var id: UInt16? { snapshot.withLock { $0.id } }
     /// Messages can be sent while this is `.open`.
     public var readyState: DataChannelState { snapshot.withLock { $0.readyState } }

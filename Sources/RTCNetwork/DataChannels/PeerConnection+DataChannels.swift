@@ -135,6 +135,11 @@ extension PeerConnection {
             bufferedAmount: description == nil ? amount : machine.bufferedAmount(of: channel.engineID), queued: queued)
     }
 
+    /// Channels that were made before a description have their ids once it is set.
+    func tellChannelIDs() {
+        for channel in channels.values where channel.id == nil { refresh(channel) }
+    }
+
     /// Wakes those who wait for messages, once for all that have come.
     func tellReaders() {
         for inbox in filledInboxes { inbox.deliver() }

@@ -50,6 +50,7 @@ extension PeerConnection {
         try refusing { () throws(PeerError) in
             try machine.setLocalDescription(description.type, sdp, at: NetworkLoop.now)
         }
+        tellChannelIDs()
         // Without a section there is nothing that candidates could be for.
         if description.type != .rollback, machine.localDescription?.sdp.media.isEmpty == false {
             try startGathering(asking: servers)
@@ -80,6 +81,7 @@ extension PeerConnection {
         try refusing { () throws(PeerError) in
             try machine.setRemoteDescription(description.type, sdp, glare: glare, at: NetworkLoop.now)
         }
+        tellChannelIDs()
     }
 
     /// A rollback carries no description.

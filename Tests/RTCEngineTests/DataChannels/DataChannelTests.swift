@@ -37,6 +37,37 @@ import Testing
         #expect(description.isRemote)
     }
 
+    @Test func `ids come with our part in DTLS, before the handshake, and nothing is sent for it`() throws {
+        var pair = DataChannelPair()
+        let id = try pair.create("chat")
+        pair.tell(.left) { end, now in
+            end.agree(.plain(), at: now)
+            end.roleAgreed(.server)
+        }
+        #expect(pair[.left].description(of: id)?.options.id == 1)
+        #expect(pair[.left].description(of: id)?.state == .connecting)
+        #expect(pair[.left].phase == .idle)
+        #expect(pair.journal(.left).packets == 0)
+    }
+
+    @Test func `of more channels than there are ids the last are closed, and the others open`() throws {
+        var pair = DataChannelPair()
+        // Of the 32,768 even ids, of which 65,534 is the last, this is taken.
+        _ = try pair.create("agreed", DataChannelInit(negotiated: true, id: 65_534))
+        let ids = try (0..<32_770).map { try pair.create("\($0)") }
+        pair.tell(.left) { end, _ in end.roleAgreed(.client) }
+        #expect(pair[.left].description(of: ids[32_766])?.options.id == 65_532)
+        for id in ids.suffix(3) {
+            #expect(pair.journal(.left).story(of: id) == ["failed noStreamLeft"])
+            #expect(pair[.left].description(of: id) == nil)
+        }
+        #expect(throws: DataChannelError.noStreamLeft) { try pair.create("one more") }
+        // Whoever closes one makes room.
+        pair.close(ids[7])
+        let next = try pair.create("in its place")
+        #expect(pair[.left].description(of: next)?.options.id == 14)
+    }
+
     @Test func `the DTLS client opens on even streams, the server on odd ones`() throws {
         var pair = connected()
         for side in DataChannelPair.Side.allCases {

@@ -43,6 +43,42 @@ import Testing
         #expect(report.sctpTransport?.transportID == report.transport?.id)
     }
 
+    /// W3C WebRTC §4.4.1.5 with RFC 8832 §6.
+    @Test(arguments: [DTLSRole.client, .server])
+    func `channels made before have their ids with the answer, and not before it`(answering: DTLSRole) throws {
+        var call = CallSimulation { $0.answeringRole = answering }
+        let ours = try ["a", "b"].map { try create($0, &call) }
+        let theirs = try create("c", &call, by: .right)
+        let made = try call.tell(.right) { machine, now in
+            try machine.createDataChannel("d", DataChannelInit(negotiated: true, id: 2), at: now)
+        }
+        func ids(_ side: Side, _ channels: [DataChannelID]) -> [UInt16?] {
+            channels.map { call[side].machine.dataChannel($0)?.options.id }
+        }
+        let offer = try call.tell(.left) { machine, now in
+            let offer = try machine.createOffer(iceRestart: false)
+            try machine.setLocalDescription(.offer, offer, at: now)
+            return offer
+        }
+        try call.tell(.right) { machine, now in try machine.setRemoteDescription(.offer, offer, at: now) }
+        #expect(ids(.left, ours) == [nil, nil])
+        #expect(ids(.right, [theirs, made]) == [nil, 2])
+        let answer = try call.tell(.right) { machine, now in
+            let answer = try machine.createAnswer()
+            try machine.setLocalDescription(.answer, answer, at: now)
+            return answer
+        }
+        #expect(ids(.right, [theirs, made]) == [answering == .client ? 0 : 1, 2])
+        #expect(ids(.left, ours) == [nil, nil])
+        try call.tell(.left) { machine, now in try machine.setRemoteDescription(.answer, answer, at: now) }
+        #expect(ids(.left, ours) == (answering == .client ? [1, 3] : [0, 2]))
+        // What is made from now on has one at once.
+        let late = try create("e", &call)
+        #expect(ids(.left, [late]) == [answering == .client ? 5 : 4])
+        #expect(call[.left].machine.dataChannel(late)?.state == .connecting)
+        #expect(call.violations == [])
+    }
+
     @Test(arguments: [false, true])
     func `what was said before the end is heard, also when both come in one batch`(batched: Bool) throws {
         var call = CallSimulation { _ in }
