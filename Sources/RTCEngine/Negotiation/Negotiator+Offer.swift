@@ -179,6 +179,24 @@ extension Negotiator {
         if !configuration.iceOptions.isEmpty { description.append(SDP.ICEOptions(configuration.iceOptions)) }
         let section = type == .offer ? transport.section : description.taggedSection
         localCandidates.complete(&description, section: section)
+        description.nameTracksOnce()
         return description
+    }
+}
+
+extension SessionDescription {
+    /// RFC 8830 §2: no two sections have the same stream and the same track. Where the application has given two
+    /// transceivers one id, that of the later section is left out, as RFC 9429 has it everywhere: it is another track,
+    /// which the peer gives an id of its own. libwebrtc makes up another one.
+    fileprivate mutating func nameTracksOnce() {
+        var known: Set<SDP.MediaStreamID> = []
+        for index in media.indices {
+            let msids = media[index].all(SDP.MediaStreamID.self)
+            if msids.contains(where: { $0.track != nil && known.contains($0) }) {
+                media[index].removeAttributes(named: SDP.MediaStreamID.name)
+                for msid in msids { media[index].append(SDP.MediaStreamID(stream: msid.stream, track: nil)) }
+            }
+            known.formUnion(msids)
+        }
     }
 }

@@ -66,6 +66,53 @@ import Testing
         }
     }
 
+    /// RFC 8830 §2 forbids to write it; but browsers have, of a track that was removed and added again (jsep #842), and
+    /// take it. RFC 9429 asks nobody to look at ids of tracks: sections are told apart by their mids.
+    @Test func `two sections that name the same stream and the same track are two tracks`() throws {
+        var alice = Party("alice")
+        var bob = Party("bob")
+        for _ in 0..<2 { _ = try alice.negotiator.addTransceiver(.audio, streamIDs: ["camera"]) }
+        var offer = try alice.offers().sdp
+        for index in offer.media.indices {
+            offer.media[index].removeAttributes(named: "msid")
+            offer.media[index].append(SDP.MediaStreamID(stream: "camera", track: "voice"))
+        }
+        let taken = try bob.takes(offer)
+        #expect(taken.outline == ["have-remote-offer", "added 0", "added 1", "track 0", "track 1"])
+        let answered = try bob.answers()
+        #expect(bob.negotiator.transceivers.map(\.remoteTrackID) == ["voice", "voice"])
+        #expect(bob.negotiator.transceivers.map(\.remoteStreamIDs) == [["camera"], ["camera"]])
+        #expect(Set(bob.negotiator.routes.map(\.mid)) == ["0", "1"])
+        // One of them ends, the other goes on.
+        _ = try alice.negotiator.setRemote(.answer, answered.sdp)
+        _ = try alice.negotiator.setDirection(.inactive, of: alice.negotiator.transceivers[0].id)
+        let change = try bob.takes(alice.offers().sdp)
+        #expect(change.outline.contains("track gone 0") && !change.outline.contains("track gone 1"))
+    }
+
+    @Test func `no description of ours names the same stream and the same track in two sections`() throws {
+        var alice = Party("alice")
+        var bob = Party("bob")
+        func add(_ streams: [String], _ track: String) throws {
+            _ = try alice.negotiator.addTransceiver(.audio, streamIDs: streams, trackID: track)
+        }
+        try add(["camera", "desk"], "voice")
+        try add(["other"], "voice")
+        try add(["desk"], "voice")
+        try add(["camera"], "music")
+        let offer = try negotiate(&alice, &bob).offer
+        #expect(
+            offer.media.map { $0.values(of: "msid") } == [
+                ["camera voice", "desk voice"], ["other voice"], ["desk"], ["camera music"],
+            ])
+        #expect(bob.negotiator.transceivers.map(\.remoteStreamIDs).last == ["camera"])
+        #expect(!alice.negotiator.negotiationNeeded)
+        // Who has ended sending a track leaves its name to another.
+        _ = try alice.negotiator.setDirection(.recvonly, of: alice.negotiator.transceivers[0].id)
+        let next = try negotiate(&alice, &bob).offer
+        #expect(next.media[2].values(of: "msid") == ["desk voice"])
+    }
+
     /// SRTP forgets those that have ended, and would use a keystream twice.
     @Test func `no source comes twice in the life of a connection`() throws {
         var negotiator = try Self.call().0.negotiator

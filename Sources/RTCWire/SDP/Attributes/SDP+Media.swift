@@ -65,7 +65,7 @@ extension SDP {
         public static let name = "msid"
         /// `-` for a track without a stream.
         public var stream: String
-        /// Left out by newer descriptions of the same section's further streams.
+        /// Left out by newer descriptions (RFC 9429), in which sections and streams alone are told apart.
         public var track: String?
 
         public init(stream: String, track: String?) {
