@@ -127,6 +127,12 @@ final class ScriptedDTLS: DTLSPort {
         nextWake = min(retransmitAt ?? deadline, deadline)
     }
 
+    func pathFound(at now: Instant) {
+        guard phase != .connected, phase != .closed, phase != .idle else { return }
+        deadline = now + .seconds(Int64(30))
+        nextWake = min(retransmitAt ?? deadline, deadline)
+    }
+
     func send(applicationData: RawSpan, at now: Instant) {
         guard phase == .connected else { return }
         var bytes = [Message.applicationData.rawValue]

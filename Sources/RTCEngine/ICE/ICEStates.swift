@@ -22,7 +22,8 @@ public enum ICEConnectionState: String, Hashable, Sendable {
     case completed
     /// The selected pair does not answer just now; it may come back by itself.
     case disconnected
-    /// No pair works, or consent has expired. Only a restart helps.
+    /// No pair works, or consent has expired. Only a restart helps, of either side's, which leads to `checking`: not
+    /// candidates that come late, nor checks of the peer's.
     case failed
     /// Closed by its owner.
     case closed

@@ -147,6 +147,7 @@ extension PeerMachine {
                     .iceCandidateError(ICEServerError(url: "stun:\(server)", errorCode: 701, errorText: text)))
             case .connectionStateChanged(let state, let because):
                 events.append(.iceConnectionStateChanged(state, because: because))
+                if state == .connected { secure.pathFound(at: now) }
                 updateConnectionState(because: because)
             case .selectedPairChanged:
                 pathFound(at: now)

@@ -126,7 +126,7 @@ public struct PeerMachine: ~Copyable {
                 guard let other else { return }
                 wake = wake.map { min($0, other) } ?? other
             }
-            consider(secure.nextWake)
+            if pathAnswers { consider(secure.nextWake) }
             if ice.hasConsent { consider(data.nextWake) }
             consider(relays.nextWake)
             consider(relayGatheringDeadline)
@@ -155,14 +155,23 @@ public struct PeerMachine: ~Copyable {
     /// Does what has fallen due. Harmless when nothing has.
     public mutating func tick(at now: Instant) {
         guard connectionState != .closed else { return }
+        // Before ICE, which may find the path now: the handshake is told of that first.
+        if pathAnswers { secure.tick(at: now) }
         relays.tick(at: now)
         ice.tick(at: now)
-        secure.tick(at: now)
         // Without consent nothing leaves, so that a missing answer says nothing about the peer: whether it is there,
         // ICE finds out (RFC 7675). What is due then is done when there is a path again.
         if ice.hasConsent { data.tick(at: now) }
         drainTransport(at: now)
         if secure.isProtected { tickMedia(at: now) }
+    }
+
+    /// There is a path, and the peer is heard over it: what a handshake waits for may come.
+    private var pathAnswers: Bool {
+        switch ice.connectionState {
+        case .connected, .completed: ice.hasConsent
+        case .new, .checking, .disconnected, .failed, .closed: false
+        }
     }
 
     // MARK: Outputs

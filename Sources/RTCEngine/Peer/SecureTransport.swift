@@ -74,6 +74,7 @@ struct SecureTransport {
     /// What the handshake agreed on; nil before its end.
     var details: DTLSDetails? { association?.details }
 
+    /// To be asked while there is a path that answers.
     var nextWake: Instant? {
         switch phase {
         case .handshaking(let dtls): dtls.nextWake
@@ -118,10 +119,15 @@ struct SecureTransport {
         return unsent
     }
 
-    /// ICE has a path: a client's first flight can go.
+    /// ICE has a path, or the peer is heard over it again: a client's first flight can go, and a handshake goes on.
     mutating func pathFound(at now: Instant) {
-        guard let role, case .waitingForPath(let dtls, let fingerprints) = phase else { return }
-        start(dtls, fingerprints, role, at: now)
+        switch phase {
+        case .waitingForPath(let dtls, let fingerprints):
+            guard let role else { return }
+            start(dtls, fingerprints, role, at: now)
+        case .handshaking(let dtls): dtls.pathFound(at: now)
+        case .idle, .protected, .closed: return
+        }
     }
 
     private mutating func start(
@@ -147,6 +153,8 @@ struct SecureTransport {
         }
     }
 
+    /// While there is a path that answers. Without one the time for the handshake stands still: it may come back, or a
+    /// restart of ICE bring another.
     mutating func tick(at now: Instant) {
         switch phase {
         case .handshaking(let dtls), .protected(let dtls, _): dtls.tick(at: now)

@@ -80,6 +80,9 @@ public protocol DTLSPort: AnyObject {
     /// - Parameter needsSRTP: media is negotiated, so a peer without a common SRTP profile is refused (RFC 5764 §4.1).
     ///   For data channels alone none is needed.
     func start(role: DTLSRole, remoteFingerprints: [Fingerprint], needsSRTP: Bool, at now: Instant)
+    /// There is a path that answers, again or another one: a handshake that is under way has its whole time from now
+    /// on. While there is none, `tick` is not called.
+    func pathFound(at now: Instant)
     /// A datagram whose first byte is 20 to 63 (RFC 7983).
     func receive(_ datagram: RawSpan, at now: Instant)
     /// Call when `nextWake` has come: retransmits, or gives up.
@@ -99,6 +102,9 @@ public protocol DTLSPort: AnyObject {
 extension DTLSPort {
     /// A stand-in has nothing to show.
     public var details: DTLSDetails? { nil }
+
+    /// One whose handshake may take any time has nothing to do.
+    public func pathFound(at now: Instant) {}
 
     /// Begins the handshake of a connection with media.
     public func start(role: DTLSRole, remoteFingerprints: [Fingerprint], at now: Instant) {

@@ -105,7 +105,13 @@ extension PeerConnection {
         }
     }
 
-    /// Makes the next offer an ICE restart, and says that negotiation is needed.
+    /// Makes the next offer an ICE restart, and says that negotiation is needed (W3C: restartIce). With that offer and
+    /// its answer both sides look for a path anew, over the sockets that there are; media goes on over the one in use.
+    ///
+    /// It is what brings a connection back that has failed, whichever side asks for it: `iceConnectionState` goes from
+    /// `failed` to `checking` when our description of the restart is set, `connectionState` to `connecting`, and both
+    /// to `connected` with the first path. Candidates and checks that come late do not. A connection whose DTLS has
+    /// failed cannot be brought back: it takes a new one.
     public func restartICE() {
         machine.restartICE()
         flush()

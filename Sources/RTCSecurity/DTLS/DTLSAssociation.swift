@@ -12,7 +12,7 @@ public import RTCEngine
 public final class DTLSAssociation: DTLSPort {
     /// The largest datagram of a handshake, in bytes: fits IPv6 (1,280) with room for a relay's framing.
     public static let defaultMTU = 1_200
-    /// A handshake that takes longer is given up.
+    /// A handshake that takes longer is given up, counted from when the path in use was found.
     public static let handshakeTimeout = Interval.milliseconds(30_000)
     /// Datagrams and messages that wait for `pollOutput`; further ones are lost, as they may be on a network.
     static let outputLimit = 512
@@ -82,6 +82,14 @@ public final class DTLSAssociation: DTLSPort {
         case .closed:
             break
         }
+    }
+
+    /// Gives a handshake that is under way its whole time anew; what has waited for an answer meanwhile is due at once.
+    public func pathFound(at now: Instant) {
+        guard case .handshaking(let session, _) = phase else { return }
+        let deadline = now + Self.handshakeTimeout
+        phase = .handshaking(session, deadline: deadline)
+        scheduleWake(session, deadline: deadline, at: now)
     }
 
     /// Retransmits, or gives up.

@@ -145,6 +145,48 @@ import Testing
         #expect(duet[.right].media.count == 1)
     }
 
+    /// W3C RTCIceTransportState: `failed` is terminal until ICE is restarted.
+    @Test func `neither candidates nor checks of the peer's revive an agent that has failed`() {
+        var configuration = ICEConfiguration()
+        configuration.patience = .milliseconds(2_000)
+        configuration.checksTimeout = .milliseconds(3_000)
+        var duet = ICEDuet.open(configuration: configuration)
+        duet.signaling = .silent
+        duet.tell(.left) { agent, now in
+            agent.addLocalHost(ICEDuet.leftBase, at: now)
+            agent.localHostsComplete(at: now)
+        }
+        // The peer answers, and is not reached for now.
+        duet.describe(.right)
+        #expect(duet.run { $0[.left].agent.connectionState == .failed })
+        // It checks, and tells where it is.
+        duet.describe(.left)
+        duet.tell(.right) { agent, now in
+            agent.addLocalHost(ICEDuet.rightBase, at: now)
+            agent.localHostsComplete(at: now)
+        }
+        duet.run(for: .milliseconds(100))
+        for (side, other) in [(ICEDuet.Side.left, ICEDuet.Side.right), (.right, .left)] {
+            let candidates = duet[other].agent.localCandidates
+            duet.tell(side) { agent, now in
+                for candidate in candidates { agent.addRemoteCandidate(candidate, at: now) }
+            }
+        }
+        let sent = duet[.left].agent.statistics
+        #expect(duet.run { $0[.right].agent.connectionState == .failed })
+        #expect(duet[.left].states == [.checking, .failed])
+        #expect(duet[.left].agent.nextWake == nil)
+        // It heard the checks, and said nothing.
+        #expect(duet[.left].agent.statistics.requestsReceived > sent.requestsReceived)
+        #expect(duet[.left].agent.statistics.requestsSent == sent.requestsSent)
+        #expect(duet[.left].agent.statistics.responsesSent == sent.responsesSent)
+
+        duet.signaling = .trickle
+        restartBoth(&duet)
+        #expect(duet.run { $0.bothConnected })
+        #expect(duet[.left].states.prefix(4) == [.checking, .failed, .checking, .connected])
+    }
+
     @Test func `a restart that finds nothing leaves the old pair in use`() {
         var duet = connected()
         duet.signaling = .silent

@@ -31,6 +31,25 @@ struct LossTests {
         }
     }
 
+    @Test func `a handshake has its whole time anew on a path that comes late`() throws {
+        let pair = try DTLSPair()
+        pair.start()
+        let found = Instant.zero + DTLSAssociation.handshakeTimeout * 3
+        let end = found + DTLSAssociation.handshakeTimeout
+        for side in [DTLSPair.Side.client, .server] {
+            pair.port(side).pathFound(at: found)
+            pair.port(side).tick(at: end - .milliseconds(1))
+            _ = pair.drain(side)
+            #expect(pair.closeReason(side) == nil)
+            pair.port(side).tick(at: end)
+            _ = pair.drain(side)
+            #expect(pair.closeReason(side) == .timedOut)
+            // And nothing brings it back.
+            pair.port(side).pathFound(at: end)
+            #expect(pair.port(side).nextWake == nil)
+        }
+    }
+
     /// Which flight is lost, the first time that it is sent.
     struct Row: Sendable, CustomTestStringConvertible {
         let side: DTLSPair.Side
