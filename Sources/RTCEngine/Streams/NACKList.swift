@@ -46,6 +46,12 @@ struct NACKList: Sendable {
         entries.removeSubrange(0..<lowerBound(sequence))
     }
 
+    /// Nothing is asked for any more. Appends the numbers that were.
+    mutating func giveUpAll(into givenUp: inout [Int64]) {
+        for entry in entries { givenUp.append(entry.sequence) }
+        removeAll()
+    }
+
     mutating func removeAll() { entries.removeAll(keepingCapacity: true) }
 
     /// Collects the numbers to ask for now, and those that have been asked for often enough.

@@ -172,6 +172,20 @@ import Testing
         #expect(!script.feedback().contains(PacketScript.pli))
     }
 
+    /// Else the stream waits for what was missing before them, until it may be held no longer, and asks late.
+    @Test func `more losses than can be asked for lead to a key frame request at once, whatever is missing before`() {
+        var script = PacketScript()
+        script.picture(10, isKeyFrame: true)
+        script.picture(12)
+        script.wait(.milliseconds(20))
+        #expect(script.feedback() == [PacketScript.nack(11)])
+        script.picture(1_500)
+        script.wait(.milliseconds(1))
+        #expect(script.feedback() == [PacketScript.pli])
+        script.picture(1_501, isKeyFrame: true)
+        #expect(script.frames() == [10, 1_501])
+    }
+
     @Test func `key frames are asked for no more often than the interval, and only while packets come`() {
         var script = PacketScript { $0.usesNACK = false }
         for number in 0..<100 as Range<UInt16> {
