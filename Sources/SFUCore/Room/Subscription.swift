@@ -238,7 +238,8 @@ final class Subscription {
             extensions.append(of: bytes, to: own, out, with: writer, into: &outgoing)
         } payload: { outgoing in
             let payload = header.payload(of: bytes)
-            let trailer = cutsTrailers && out.marker ? PacketTrailer.size(of: payload) : 0
+            let mayHaveTrailer = cutsTrailers && (out.marker || packet.video.endsFrame)
+            let trailer = mayHaveTrailer ? PacketTrailer.size(of: payload, publication.description.format) : 0
             out.appendPayload(
                 payload.extracting(droppingLast: trailer), of: packet, redundantAs: redundancy?.primary, to: &outgoing)
         }
