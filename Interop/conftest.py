@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,7 @@ from support.time_limit import from_some_file  # noqa: E402
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+NO_TIME = "no time left"
 SEED_SERVER = Path(__file__).with_name("seed_server.py")
 
 
@@ -67,7 +69,13 @@ def pytest_collection_modifyitems(config, items):
 def pytest_runtest_setup(item):
     last = item.config.getoption("--begin-no-test-after")
     if last and time.time() > last:
-        pytest.skip("no time left")
+        pytest.skip(NO_TIME)
+
+
+def pytest_terminal_summary(terminalreporter):
+    skipped = [report for report in terminalreporter.stats.get("skipped", []) if NO_TIME in str(report.longrepr)]
+    for file, count in Counter(report.nodeid.partition("::")[0] for report in skipped).items():
+        terminalreporter.line(f"No time was left for {count} of {file}")
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

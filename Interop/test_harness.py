@@ -388,6 +388,7 @@ def test_what_has_not_begun_in_time_is_skipped_and_each_run_begins_elsewhere():
     late = time.time() - 60
     told = pytest_of("-n", "2", "-k", "test_a_dead_picture_fails", "--begin-no-test-after", str(late), __file__)
     assert "skipped" in told and "passed" not in told and "failed" not in told, told
+    assert "No time was left for 9 of test_harness.py" in told, told
     told = pytest_of("-k", "test_a_dead_picture_fails", "--begin-no-test-after", str(time.time() + 600), __file__)
     assert "passed" in told and "skipped" not in told, told
 

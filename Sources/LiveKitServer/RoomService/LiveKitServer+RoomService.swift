@@ -251,7 +251,10 @@ extension TwirpCall {
     ///
     /// - Returns: what whoever may ask for it hears.
     func refusal(ofMoveTo destination: String, from room: String) throws(TwirpError) -> TwirpError {
-        try require { $0.roomAdmin && !$0.room.isEmpty && $0.room == room && $0.destinationRoom == destination }
+        try require {
+            $0.roomAdmin && !$0.room.isEmpty && $0.room == room && !destination.isEmpty
+                && $0.destinationRoom == destination
+        }
         guard room != destination else {
             throw TwirpError(.invalidArgument, "destination room cannot be the same as source room")
         }

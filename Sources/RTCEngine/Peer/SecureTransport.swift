@@ -153,8 +153,8 @@ struct SecureTransport {
         }
     }
 
-    /// While there is a path that answers. Without one the time for the handshake stands still: it may come back, or a
-    /// restart of ICE bring another.
+    /// While there is a path that answers. Without one no time passes for the handshake: the path may come back, or a
+    /// restart of ICE bring another, and then the handshake has its whole time anew.
     mutating func tick(at now: Instant) {
         switch phase {
         case .handshaking(let dtls), .protected(let dtls, _): dtls.tick(at: now)

@@ -233,8 +233,8 @@ public struct ReceiveStream: Sendable {
     private mutating func packetsMissing(_ range: Range<Int64>, at now: Instant) {
         guard configuration.usesNACK else { return }
         guard nacks.missing(range, at: now) else {
-            // So many cannot be recovered in time: nobody waits for them, nor for those before, which nobody asks for
-            // any more.
+            // So many cannot be recovered in time: nobody waits for them, nor for any other, which nobody asks for any
+            // more.
             nacks.giveUpAll(into: &givenUp)
             givenUp.append(contentsOf: range)
             return
