@@ -7,10 +7,12 @@ import Testing
 @Suite struct PacketTrailerTests {
     private static let mark: [UInt8] = [0x4c, 0x4b, 0x54, 0x53]
 
-    /// Of a payload of VP8 that begins with this.
-    private static func size(_ head: [UInt8] = [0x10], _ end: [UInt8], _ format: PayloadFormat = .vp8) -> Int {
+    private static func size(_ head: [UInt8], _ end: [UInt8], _ format: PayloadFormat = .vp8) -> Int {
         PacketTrailer.size(of: (head + end).span.bytes, format)
     }
+
+    /// Of a payload of VP8 without a picture's number.
+    private static func size(_ end: [UInt8]) -> Int { size([0x10], end) }
 
     @Test func `its end says how long it is`() {
         #expect(Self.size([9, 9, 1, 2, 3, 0xf7] + Self.mark) == 8)
