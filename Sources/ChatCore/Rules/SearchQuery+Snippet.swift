@@ -64,21 +64,35 @@ extension SearchQuery {
                 for index in words.indices where words[index].key.utf8.starts(with: key.utf8) {
                     found[index] |= 1 << bit
                 }
-            case .phrase(let phrase):
-                let keys = phrase.map(SearchWord.key)
-                // In place: a phrase may have as many words as a query, and a message tens of thousands of starts.
-                for start in words.indices
-                where words.count - start >= keys.count && zip(words[start...], keys).allSatisfy({ $0.key == $1 }) {
-                    for index in start..<start + keys.count { found[index] |= 1 << bit }
-                }
+            case .phrase(let phrase): Self.mark(phrase, in: words, as: 1 << bit, isRun: false, &found)
+            case .run(let run): Self.mark(run, in: words, as: 1 << bit, isRun: true, &found)
             }
         }
         return found
     }
 
+    /// - Parameter isRun: the last word of it may go on.
+    private static func mark(
+        _ phrase: [String], in words: [SearchWord], as bit: UInt16, isRun: Bool, _ found: inout [UInt16]
+    ) {
+        let keys = phrase.map(SearchWord.key)
+        guard let last = keys.last else { return }
+        // In place: a phrase may have as many words as a query, and a message tens of thousands of starts.
+        for start in words.indices where words.count - start >= keys.count {
+            let end = start + keys.count - 1
+            guard zip(words[start..<end], keys).allSatisfy({ $0.key == $1 }),
+                words[end].key == last || isRun && words[end].key.utf8.starts(with: last.utf8)
+            else { continue }
+            for index in start...end { found[index] |= bit }
+        }
+    }
+
     private var phrases: UInt16 {
         terms.enumerated().reduce(0) { bits, term in
-            if case .phrase = term.element { bits | 1 << term.offset } else { bits }
+            switch term.element {
+            case .prefix: bits
+            case .phrase, .run: bits | 1 << term.offset
+            }
         }
     }
 

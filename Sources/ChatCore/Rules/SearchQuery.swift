@@ -2,19 +2,27 @@ package import ChatModel
 internal import Foundation
 
 /// What somebody looks for: words, each the beginning of one, and phrases between quotes, exactly so. All of them are
-/// to be in a message. Letters of `UnspacedScripts` that stand together are a phrase as well.
+/// to be in a message. Letters of `UnspacedScripts` that stand together are a phrase as well, of whose last letter more
+/// may come: somebody types a vowel or a tone after it.
 package struct SearchQuery: Sendable, Equatable {
     enum Term: Sendable, Equatable {
         case prefix(String)
         case phrase([String])
+        /// A phrase whose last word is the beginning of one.
+        case run([String])
     }
 
     private(set) var terms: [Term] = []
     /// A snippet has a bit for each.
     private static let most = 16
+    /// In bytes.
+    private static let mostLength = 1_000
 
-    /// - Throws: `ChatError` where there is nothing to look for.
+    /// - Throws: `ChatError` where there is nothing to look for, or too much.
     package init(_ text: String) throws(ChatError) {
+        guard text.utf8.count <= Self.mostLength else {
+            throw .invalid("query", "What is searched for has at most \(Self.mostLength) bytes.")
+        }
         var composed = text.precomposedStringWithCanonicalMapping
         composed.unicodeScalars.removeAll(where: SearchWord.isVariationSelector)
         for (index, part) in composed.split(separator: "\"", omittingEmptySubsequences: false).enumerated() {
@@ -26,7 +34,7 @@ package struct SearchQuery: Sendable, Equatable {
             }
         }
         guard !terms.isEmpty else { throw .invalid("query", "Search for at least one word.") }
-        guard terms.count <= Self.most, text.utf8.count <= 1_000 else {
+        guard terms.count <= Self.most else {
             throw .invalid("query", "Search for at most \(Self.most) words.")
         }
     }
@@ -45,7 +53,7 @@ package struct SearchQuery: Sendable, Equatable {
             {
                 continue
             }
-            terms.append(.phrase(run))
+            terms.append(.run(run))
             run = []
         }
         return terms
@@ -56,22 +64,32 @@ package struct SearchQuery: Sendable, Equatable {
     package func fts5(in workspace: WorkspaceID) -> String {
         let words = terms.map { term in
             switch term {
-            case .prefix(let word): "\"\(word)\"*"
-            case .phrase(let words): "\"" + words.joined(separator: " ") + "\""
+            case .prefix(let word): Self.fts5([word]) + "*"
+            case .phrase(let words): Self.fts5(words)
+            case .run(let words): Self.fts5(words) + "*"
             }
         }
         let place = workspace.description.replacing("-", with: "")
         return "content : (\(words.joined(separator: " AND "))) AND place : \"w\(place)\""
     }
 
-    /// As PostgreSQL's `to_tsquery` reads it, by what `Schema.searchWords` keeps of words. FTS5 does as much itself.
+    private static func fts5(_ words: [String]) -> String {
+        "\"" + words.map(SearchWord.key).joined(separator: " ") + "\""
+    }
+
+    /// As PostgreSQL's `to_tsquery` reads it, by what `Schema.unspacedScripts` keeps of words.
     package var tsquery: String {
         terms.map { term in
             switch term {
             case .prefix(let word): Self.quoted(word) + ":*"
-            case .phrase(let words): "(" + words.map(Self.quoted).joined(separator: " <-> ") + ")"
+            case .phrase(let words): "(" + Self.followed(words) + ")"
+            case .run(let words): "(" + Self.followed(words) + ":*)"
             }
         }.joined(separator: " & ")
+    }
+
+    private static func followed(_ words: [String]) -> String {
+        words.map(quoted).joined(separator: " <-> ")
     }
 
     private static func quoted(_ word: String) -> String {

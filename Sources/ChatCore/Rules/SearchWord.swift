@@ -43,24 +43,28 @@ struct SearchWord: Equatable {
         (0xFE00...0xFE0F).contains(scalar.value) || (0xE0100...0xE01EF).contains(scalar.value)
     }
 
-    private static func isMark(_ scalar: Unicode.Scalar) -> Bool {
+    /// A keycap (U+20E3) and what else stands around a letter is none: both databases part words there.
+    static func isMark(_ scalar: Unicode.Scalar) -> Bool {
         guard !scalar.isASCII, !isVariationSelector(scalar) else { return false }
         return switch scalar.properties.generalCategory {
-        case .nonspacingMark, .spacingMark, .enclosingMark: true
+        case .nonspacingMark, .spacingMark: true
         default: false
         }
     }
 
-    /// In small letters, and without the accents of Latin ones: what SQLite's `remove_diacritics 2` leaves out, too,
-    /// and `Schema.searchWords` in PostgreSQL. A `й` and a `ή` are letters of their own.
-    static func key(of word: String) -> String {
-        let word = word.lowercased()
-        guard !word.utf8.allSatisfy({ $0 < 0x80 }) else { return word }
+    /// In small letters, and without the accents of Latin ones.
+    static func key(of word: String) -> String { withoutLatinAccents(word.lowercased()) }
+
+    /// A text in Unicode's composed form (NFC), without what stands on, in or below Latin letters: as
+    /// `Schema.unspacedScripts` has it in PostgreSQL. SQLite's `remove_diacritics 2` leaves less out. A `й` and a `ή`
+    /// are letters of their own.
+    static func withoutLatinAccents(_ text: String) -> String {
+        guard !text.utf8.allSatisfy({ $0 < 0x80 }) else { return text }
         var kept = String.UnicodeScalarView()
         var isAfterLatin = false
-        for scalar in word.decomposedStringWithCanonicalMapping.unicodeScalars {
+        for scalar in text.decomposedStringWithCanonicalMapping.unicodeScalars {
             if isAfterLatin, (0x300...0x36F).contains(scalar.value) { continue }
-            isAfterLatin = ("a"..."z").contains(scalar)
+            isAfterLatin = ("a"..."z").contains(scalar) || ("A"..."Z").contains(scalar)
             kept.append(scalar)
         }
         return String(kept).precomposedStringWithCanonicalMapping

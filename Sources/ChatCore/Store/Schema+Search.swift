@@ -63,7 +63,8 @@ extension Schema {
                 GENERATED ALWAYS AS (to_tsvector('simple', regexp_replace(regexp_replace(
                     normalize(regexp_replace(normalize(content, NFD), '([A-Za-z])[\u0300-\u036f]+', '\1', 'g'), NFC),
                     '[\u0001-\u002f\u003a-\u0040\u005b-\u0060\u007b-\u00a9\u00ab-\u00b1\u00b4\u00b6-\u00b8\u00bb\u00bf'
-                    '\u00d7\u00f7\u0e3f\u2000-\u206f\u20a0-\u20c0\u2190-\u245f\u2500-\u2775\u2794-\u2bff\u3000-\u3004'
+                    '\u00d7\u00f7\u0488-\u0489\u0e3f\u1abe\u2000-\u206f\u20a0-\u20c0\u20dd-\u20e0\u20e2-\u20e4\u2190-\u245f'
+                    '\u2500-\u2775\u2794-\u2bff\u3000-\u3004\ua670-\ua672'
                     '\u3008-\u3020\u3030\u303d-\u303f\u30a0\u30fb\ufe00-\ufe0f\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40'
                     '\uff5b-\uff65\U0001f000-\U0001f0ff\U0001f10d-\U0001faff\U000e0100-\U000e01ef]+', ' ', 'g'),
                     '([\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff\u1950-\u19df\u1a20-\u1aaf\u3005-\u3007\u3021-\u3029'

@@ -261,6 +261,12 @@ struct SearchTests {
         ("GPS装置", "新しいGPS装置です"), ("々木", "佐々木さん"), ("ประชุม", "พรุ่งนี้มีประชุมที่บ้าน"), ("ສະບາຍ", "ຂ້ອຍສະບາຍດີ"),
         ("ប្រជុំ", "ថ្ងៃស្អែកមានប្រជុំនៅផ្ទះ"), ("အစည်း", "မနက်ဖြန်အစည်းအဝေးရှိတယ်"),
         ("한국", "\u{1112}\u{1161}\u{11AB}\u{1100}\u{116E}\u{11A8} 사람"), ("йод", "И\u{306}од и соль"),
+        // Newer than SQLite's tables of signs.
+        ("开心", "今天很开心🥰"), ("thanks", "🥰Thanks🤣"), ("soon", "soon🤔🥺"), ("unicorn", "🦄unicorn🫡"), ("wave", "👋🏽wave"),
+        ("coin", "₿coin₽"), ("1\u{FE0F}\u{20E3}", "step 1\u{FE0F}\u{20E3}"), ("2\u{20E3}", "step 2\u{20E3}"),
+        ("ax", "a\u{338}x"), ("a\u{35C}xe", "axe"),
+        // While one types.
+        ("ประช", "พรุ่งนี้มีประชุมที่บ้าน"), ("ព្រ", "ព្រឹកព្រលឹម"),
         ("が", "か\u{3099}"), ("か\u{3099}くせい", "学生はがくせい"), ("हिन्दी", "मैं हिन्दी बोलता हूँ"),
     ]
 
@@ -283,8 +289,10 @@ struct SearchTests {
             #expect(snippet.contains { $0.isMatch }, "\(query)")
             #expect(snippet.map(\.text).joined().unicodeScalars.elementsEqual(text.unicodeScalars), "\(query)")
         }
-        // Not for their letters alone, nor for other marks.
-        for query in ["予算", "ที่มี", "さくせい", "は会議"] { #expect(try await found(query) == [], "\(query)") }
+        // Not for their letters alone, nor for other marks; of phrases each letter is whole.
+        for query in ["予算", "ที่มี", "さくせい", "は会議", "ประชม", "\"ประช\""] {
+            #expect(try await found(query) == [], "\(query)")
+        }
         #expect(try await found("くせい").count == 3)
         // What is taken back is found no more.
         let lines = messages.filter { $0.content.contains("会議") || $0.content.contains("ประชุม") }
@@ -358,6 +366,12 @@ struct SearchTests {
     @Test(arguments: ["", "   ", "\"", "!?", "* - :", String(repeating: "a ", count: 17)])
     func `there is something to look for`(text: String) {
         #expect(throws: ChatError.self) { try SearchQuery(text) }
+    }
+
+    @Test func `what is too long is told so, and not to have too many words`() throws {
+        _ = try SearchQuery(String(repeating: "a", count: 1_000))
+        let refusal = #expect(throws: ChatError.self) { try SearchQuery(String(repeating: "a", count: 1_001)) }
+        #expect(refusal?.code == "invalid_query" && refusal?.message.contains("1000 bytes") == true)
     }
 
     @Test(arguments: TestDatabase.allCases)
