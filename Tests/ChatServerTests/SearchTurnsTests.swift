@@ -17,7 +17,7 @@ import Testing
         #expect(more == [.waits, .waits, .waits, .waits])
         // Bob came last, and does not wait for all of Ann's.
         let (bobs, anns) = (queue.add(8, of: bob), queue.add(9, of: ann))
-        #expect(bobs == .waits && anns == .refused)
+        #expect(bobs == .waits && anns == .refused(.tooManyOfOne))
         let order = (1...8).map { _ in queue.end() }
         #expect(order == [4, 8, 5, 6, 7, nil, nil, nil])
         let again = (10...13).map { queue.add($0, of: bob) }
@@ -30,7 +30,7 @@ import Testing
         for ticket in 0..<UInt64(SearchQueue.mostRunning + SearchQueue.most + 1) {
             admissions.append(queue.add(ticket, of: UserID(UUID())))
         }
-        #expect(admissions.last == .refused && admissions.count { $0 == .waits } == SearchQueue.most)
+        #expect(admissions.last == .refused(.tooMany) && admissions.count { $0 == .waits } == SearchQueue.most)
     }
 
     /// Holds searches up until it is opened.
@@ -78,6 +78,8 @@ import Testing
             let refused = try await fixture.ask("GET", path, token: token)
             let code = try refused.error
             #expect(refused.status == 429 && code == "busy" && refused.header("Retry-After") == "4")
+            // They have only their own to wait for.
+            #expect(String(decoding: refused.body, as: UTF8.self).contains("Four of your searches wait already."))
             // Nobody else's request waits for them.
             let workspaces = try await fixture.ask("GET", "/workspaces", token: token)
             #expect(workspaces.status == 200)

@@ -10,7 +10,14 @@ struct SearchQueue {
         /// `end` is to be told of it.
         case begins
         case waits
-        case refused
+        case refused(Refusal)
+    }
+
+    enum Refusal: Sendable, Equatable {
+        /// So many of one's own wait.
+        case tooManyOfOne
+        /// So many wait.
+        case tooMany
     }
 
     /// As many at a time.
@@ -32,7 +39,8 @@ struct SearchQueue {
             return .begins
         }
         let own = waiting[user]?.count ?? 0
-        guard own < Self.mostOfOne, count < Self.most else { return .refused }
+        guard own < Self.mostOfOne else { return .refused(.tooManyOfOne) }
+        guard count < Self.most else { return .refused(.tooMany) }
         waiting[user, default: []].append(ticket)
         count += 1
         if own == 0 { turns.append(user) }
