@@ -145,15 +145,20 @@ package final class PostgresChatDatabase: ChatDatabase {
 
     // MARK: The pool
 
-    /// The cluster and its timeline, which is another one after a recovery to a point in time; the database, and the
-    /// file of a table, which is another one when the table was made or filled anew.
+    /// The cluster and its timeline, which is another one after a promotion and after a recovery to a point in time;
+    /// the database, and the file of a table, which is another one when the table was made or filled anew.
+    ///
+    /// The control file has the timeline of the last checkpoint, so it is read from the name of the file of the log
+    /// that is written now (https://www.postgresql.org/docs/current/functions-admin.html#FUNCTIONS-ADMIN-BACKUP): its
+    /// first eight digits. A server in recovery writes none.
     package func storage() async throws -> String? {
         do {
             return try await read { session in
                 var row = try session.row(
                     """
                     SELECT concat_ws('/', (SELECT system_identifier FROM pg_control_system()),
-                        (SELECT timeline_id FROM pg_control_checkpoint()),
+                        CASE WHEN NOT pg_is_in_recovery()
+                            THEN substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8) END,
                         (SELECT oid FROM pg_database WHERE datname = current_database()),
                         pg_relation_filenode('workspaces'))
                     """)
