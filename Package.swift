@@ -117,6 +117,7 @@ let package = Package(
         .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
         .target(name: "CDatagram"),
         .target(name: "CPrefetch"),
+        .target(name: "CFileBirth"),
         .target(name: "CPacketGCM"),
         // Decoders of pictures, and a small picture of a large one.
         .target(
@@ -174,7 +175,8 @@ let package = Package(
         // The chat: what is said of it in JSON, its rules and tables, where they are kept, its HTTP and WebSocket API.
         library("ChatModel"),
         library("ChatCore", ["ChatModel"]),
-        library("ChatStoreSQLite", ["ChatCore", "ChatModel", .product(name: "GRDB", package: "GRDB.swift")]),
+        library(
+            "ChatStoreSQLite", ["ChatCore", "ChatModel", "CFileBirth", .product(name: "GRDB", package: "GRDB.swift")]),
         library("ChatStorePostgres", ["ChatCore", "ChatModel", "CPostgres"]),
         library(
             "ChatServer",

@@ -28,7 +28,7 @@ ALLOWED = {
     "LiveKitRecorder": {"LiveKitClient", "MediaFiles", "RTCNetwork", "RTCEngine", "RTCWire"},
     "ChatModel": set(),
     "ChatCore": {"ChatModel"},
-    "ChatStoreSQLite": {"ChatCore", "ChatModel"},
+    "ChatStoreSQLite": {"ChatCore", "ChatModel", "CFileBirth"},
     "ChatStorePostgres": {"ChatCore", "ChatModel", "CPostgres"},
     "ChatServer": {"ChatCore", "ChatModel", "RedisClient", "LiveKitProtocol", "SocketIO", "COpenSSL", "CPictures"},
     "ClientKit": {"SocketIO"},

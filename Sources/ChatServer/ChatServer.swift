@@ -23,6 +23,7 @@ package final class ChatServer: Sendable {
     private let push: PushCenter?
     /// Nil on a server that is alone.
     private let link: NodeLink?
+    private let storage: StorageWatch
     private let chores: Chores
     private let callWatch: CallWatch?
     /// Tells others what has changed, in its order, until `endOfChanges`.
@@ -75,9 +76,11 @@ package final class ChatServer: Sendable {
             }
         }
         await push?.start()
-        try await StorageWatch(service: service, logger: logger).begin()
+        let storage = StorageWatch(service: service, logger: logger)
+        self.storage = storage
+        try await storage.begin()
         let files = try await ChatFiles.make(configuration, service: service, logger: logger)
-        let chores = Chores(service: service, files: files, logger: logger)
+        let chores = Chores(service: service, files: files, storage: storage, logger: logger)
         self.chores = chores
         endOfChanges = { changed.finish() }
         distribution = Task {
@@ -247,6 +250,7 @@ package final class ChatServer: Sendable {
         await calls.finish()
         await push?.stop()
         await link?.stop(hub)
+        await storage.end()
     }
 
     /// Whether a room of LiveKit's protocol is one of a call, into which nobody comes but with the chat's tokens.

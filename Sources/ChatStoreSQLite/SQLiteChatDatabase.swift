@@ -1,3 +1,4 @@
+internal import CFileBirth
 package import ChatCore
 package import ChatModel
 internal import Foundation
@@ -149,21 +150,29 @@ package final class SQLiteChatDatabase: ChatDatabase {
         }
     }
 
-    /// The file's number in its file system, which a copy of a folder does not have, and what is written beside it,
-    /// which a copy of the file alone does not know.
+    /// The file's number in its file system and when it was made, of which a copy of a folder has another one, and what
+    /// is written beside it, which a copy of the file alone does not know. File systems give a number that has become
+    /// free to the next file; those without a time of making leave only that.
     package func storage() async throws -> String? {
         guard let path else { return nil }
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
         let stamp = try? String(contentsOfFile: Self.stampPath(of: path), encoding: .utf8)
-        return "\(status.st_ino)/\(stamp ?? "")"
+        return "\(status.st_ino)/\(cfilebirth(path))/\(stamp ?? "")"
     }
 
-    package func stampStorage(_ stamp: String) throws {
-        guard let path else { return }
-        Self.keepPrivate(Self.stampPath(of: path))
-        // In its place, with the permissions that it has.
-        try Data(stamp.utf8).write(to: URL(filePath: Self.stampPath(of: path)))
+    package func stampStorage(_ stamp: String) throws -> Bool {
+        guard let path else { return false }
+        let file = Self.stampPath(of: path)
+        Self.keepPrivate(file)
+        do {
+            // In its place, with the permissions that it has.
+            try Data(stamp.utf8).write(to: URL(filePath: file))
+        } catch {
+            throw (error as? CocoaError)?.code == .fileWriteOutOfSpace
+                ? SQLiteFileFault.diskFull(path: file) : SQLiteFileFault.unmarked(path: file)
+        }
+        return true
     }
 
     private static func stampPath(of path: String) -> String { path + "-stamp" }

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import GRDB
 
-/// Why a file cannot be a chat's.
+/// Why a file cannot be a chat's, or one of those beside it.
 package enum SQLiteFileFault: Error, Equatable, CustomStringConvertible {
     /// It holds something else.
     case noDatabase(path: String)
@@ -9,6 +9,8 @@ package enum SQLiteFileFault: Error, Equatable, CustomStringConvertible {
     case forbidden(path: String)
     /// There is no room for what has to be written.
     case diskFull(path: String)
+    /// What marks the database's place cannot be written.
+    case unmarked(path: String)
 
     package var description: String {
         switch self {
@@ -16,6 +18,7 @@ package enum SQLiteFileFault: Error, Equatable, CustomStringConvertible {
         case .forbidden(let path):
             "\(path) cannot be read and written by user \(geteuid()); it and its folder have to be that user's."
         case .diskFull(let path): "There is no room on the disk of \(path)."
+        case .unmarked(let path): "\(path) cannot be written by user \(geteuid())."
         }
     }
 

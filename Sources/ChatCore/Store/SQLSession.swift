@@ -42,10 +42,12 @@ package protocol ChatDatabase: Sendable {
     /// Has the place known by something new, so that copies from before are told from what is there.
     ///
     /// - Parameter stamp: random. A database that knows its place by other means passes it over.
-    func stampStorage(_ stamp: String) throws
+    /// - Returns: whether `storage` is something new.
+    /// - Throws: what names the file that cannot be written.
+    func stampStorage(_ stamp: String) throws -> Bool
 }
 
 extension ChatDatabase {
     package func storage() async throws -> String? { nil }
-    package func stampStorage(_ stamp: String) throws {}
+    package func stampStorage(_ stamp: String) throws -> Bool { false }
 }

@@ -10,7 +10,7 @@ struct Chores: Sendable {
     private let tasks: [Task<Void, Never>]
 
     /// - Parameter files: nil on a server that takes none.
-    init(service: ChatService, files: ChatFiles?, logger: Logger) {
+    init(service: ChatService, files: ChatFiles?, storage: StorageWatch, logger: Logger) {
         let (leftovers, hasLeftovers) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         let (deletions, hasDeletions) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         (self.hasLeftovers, self.hasDeletions) = (hasLeftovers, hasDeletions)
@@ -28,7 +28,6 @@ struct Chores: Sendable {
             service: service, logger: logger, failure: "old registrations could not be taken away"
         ) { try $0.sweepRegistrations() }
         let reader = LeftChangesReader(service: service, logger: logger)
-        let storage = StorageWatch(service: service, logger: logger)
         var tasks = [
             Task {
                 async let regularly: Void = workspaces.sweepRegularly()

@@ -14,8 +14,9 @@ struct ServedChat: Sendable {
     private let hasPublicURL: Bool
     private let closeDatabase: @Sendable () async -> Void
 
-    /// Opens it: requests can be answered, and nothing of what the folder or the database had has changed but for the
-    /// tables that it lacked.
+    /// Opens it: requests can be answered, and of what the folder or the database had nothing has changed but for the
+    /// tables that it lacked, its secret, the mark of its place, and the numbers of events where it was put back from a
+    /// copy.
     ///
     /// - Throws: `CommandError` where the folder or the database is of no use.
     static func open(
