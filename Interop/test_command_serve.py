@@ -69,7 +69,8 @@ def test_without_the_test_film_there_is_no_echo_peer_and_all_else(tmp_path):
 @pytest.mark.parametrize("path", ["/api/v1/ws", "/rtc", "/rtc/v1"])
 def test_the_address_of_a_websocket_says_so_to_who_asks_as_a_page(path, roost, tmp_path):
     """A proxy that does not pass Upgrade on makes this of every socket."""
-    server = roost.serve("--data", tmp_path / "chat", "--livekit-dev", "--livekit-port", 0, "--media-port", 0)
+    server = roost.serve(
+        "--data", tmp_path / "chat", "--livekit-dev", "--livekit-port", 0, "--media-port", 0, "--media-tcp-port", 0)
     with pytest.raises(urllib.error.HTTPError) as refusal:
         urllib.request.urlopen(f"http://127.0.0.1:{server.port}{path}")
     assert refusal.value.code == 426

@@ -12,46 +12,6 @@ internal import RTCWire
 internal import SocketIO
 internal import TURNServer
 
-/// What `roost serve` has running, which ends in an order.
-private struct Parts {
-    let server: SocketIOServer
-    let chat: ServedChat?
-    let livekit: LiveKitService?
-    let relay: CallRelay?
-
-    /// For what is still to be written, pushed, mailed and told others when nobody is connected any more.
-    private static let lastPatience = Duration.seconds(10)
-
-    /// Ends all of it before anybody was served.
-    func abandon() async {
-        _ = await isDone(within: Self.lastPatience) { [chat] in await chat?.stop() }
-        await livekit?.stop()
-        await server.shutdown()
-        await relay?.service.stop()
-    }
-
-    /// Says goodbye to who is connected, and takes nobody any more.
-    func goDown() async {
-        await chat?.goDown()
-        await livekit?.stop()
-        await server.shutdown()
-    }
-
-    /// Writes and tells what is still to be, once nobody is connected. The relay is left to its owner.
-    ///
-    /// - Parameter hearing: takes into the chat what has happened in rooms; it ends when it has all of that.
-    /// - Returns: whether that is done; false where it would have taken too long.
-    func finish(hearing: Task<Void, Never>) async -> Bool {
-        await isDone(within: Self.lastPatience) { [chat, livekit] in
-            async let rooms: Void? = livekit?.finish()
-            // Calls end with their rooms.
-            await hearing.value
-            await chat?.stop()
-            await rooms
-        }
-    }
-}
-
 /// `roost serve`: signaling, the page, health and metrics, and the echo peer.
 struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -208,7 +168,7 @@ struct Serve: AsyncParsableCommand {
         let server = makeServer(
             page: page, iceServers: iceServers, livekit: sfu, chat: served?.server, readiness: readiness, logger: logger
         )
-        let parts = Parts(server: server, chat: served, livekit: sfu, relay: iceServers.relay)
+        let parts = ServedParts(server: server, chat: served, livekit: sfu, relay: iceServers.relay)
         let rooms = CallRoomServer(server: server)
         let (ports, sample) = try await listen(parts)
         var echoPeer: EchoPeer?
@@ -273,7 +233,7 @@ struct Serve: AsyncParsableCommand {
 
     /// Takes the ports, and begins the chat once it has them all; whatever runs ends where one cannot be had.
     private func listen(
-        _ parts: Parts
+        _ parts: ServedParts
     ) async throws -> (ports: (page: Int, signaling: Int), sample: SampleWorkspace?) {
         do {
             let page = try await bind(parts.server, port, "--port")
