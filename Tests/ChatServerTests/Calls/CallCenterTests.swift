@@ -96,8 +96,7 @@ import Testing
             await server.stop()
         }()
         // A task may be about to let go of it.
-        for _ in 0..<1_000 where witness != nil { try await Task.sleep(for: .milliseconds(5)) }
-        #expect(witness == nil)
+        try await until { witness == nil }
     }
 
     @Test func `who has come once more to publish alone is in the room, too`() {

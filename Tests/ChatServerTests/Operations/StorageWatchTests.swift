@@ -132,9 +132,8 @@ import Testing
             // Its place is another one now.
             try Data("another".utf8).write(to: place.stamp)
             let task = Task { await watch.run() }
-            while try await watch.service.read({ try $0.sequence(of: workspace) }) != before + 1 << 32 {
-                try await Task.sleep(for: .milliseconds(1))
-            }
+            defer { task.cancel() }
+            try await until { try await watch.service.read { try $0.sequence(of: workspace) } == before + 1 << 32 }
             task.cancel()
             await task.value
         }
