@@ -31,7 +31,8 @@ extension DataChannels {
         }
         channels[id]?.counters.messagesSent += 1
         channels[id]?.counters.bytesSent += UInt64(count)
-        channels[id]?.bufferedAmount = association?.bufferedAmount(of: stream) ?? 0
+        // Where messages whose time is over have made room for it, the fall is still to be told.
+        channels[id]?.bufferedAmount = max(channel.bufferedAmount, association?.bufferedAmount(of: stream) ?? 0)
     }
 
     /// Bytes that were given to `send` and have not gone out.

@@ -56,8 +56,11 @@ struct Checklist: Sendable {
     /// Adds a pair and puts it in its place; nil when there is one over this route already, or when the list is
     /// full of better ones. A pair that has failed gives way, or else a frozen or waiting one of lower priority
     /// (RFC 8445 §6.1.2.5).
+    ///
+    /// - Parameter isAsked: the peer's own check has come this way. It is there, so that any pair that nobody has
+    ///   answered on gives way (§7.3.1.4).
     mutating func add(
-        _ local: LocalCandidate, _ remote: RemoteCandidate, role: ICERole
+        _ local: LocalCandidate, _ remote: RemoteCandidate, role: ICERole, isAsked: Bool = false
     ) -> PairID? {
         let route = ICERoute(base: local.base, remote: remote.address)
         guard pair(over: route) == nil else { return nil }
@@ -67,6 +70,7 @@ struct Checklist: Sendable {
             let victim =
                 pairs.lastIndex { $0.state == .failed }
                 ?? pairs.lastIndex { ($0.state == .frozen || $0.state == .waiting) && $0.priority < priority }
+                ?? (isAsked ? pairs.lastIndex { $0.state != .succeeded && $0.nomination == .none } : nil)
             guard let victim else { return nil }
             let id = pairs.remove(at: victim).id
             triggered.removeAll { $0.pair == id }
@@ -174,10 +178,21 @@ struct Checklist: Sendable {
         triggered.removeAll { $0.pair == id }
     }
 
-    /// RFC 8445 §8.1.2: once a pair is nominated nothing else is checked.
-    mutating func settle() {
-        triggered.removeAll()
-        pairs.removeAll { $0.state != .succeeded }
+    /// RFC 8445 §8.1.2: once a pair is nominated nothing else is checked. But a peer may have nominated a better one
+    /// before, whose answer is still on its way, and ends on that one: its check goes on.
+    ///
+    /// - Parameter priority: of the nominated pair; better ones that the peer wants are kept.
+    mutating func settle(above priority: UInt64 = .max) {
+        pairs.removeAll { pair in
+            switch pair.state {
+            case .succeeded: false
+            case .waiting, .inProgress: pair.nomination != .wantedByPeer || pair.priority <= priority
+            case .frozen, .failed: true
+            }
+        }
+        triggered.removeAll { check in
+            check.nominates || !pairs.contains { $0.id == check.pair && $0.state == .waiting }
+        }
     }
 
     /// What worked long ago makes room: a peer that moves often would find the list full.

@@ -46,9 +46,9 @@ extension ICEAgent {
         guard let pair = session.checklist[id], let peer = session.peer else { return }
         take(pair, of: peer, isNominated: true, at: now)
         session.phase = .settled
-        session.checklist.settle()
+        session.checklist.settle(above: role == .controlled ? pair.priority : .max)
         session.checklist.forget(confirmedBefore: now - configuration.consentTimeout, but: pair.route)
-        session.transactions.removeChecks()
+        session.transactions.removeChecks(but: session.checklist.pairs.filter { $0.state == .inProgress }.map(\.id))
         session.gatherer.stopKeepalives()
         shelved = nil
         moveToConnected(because: reason)

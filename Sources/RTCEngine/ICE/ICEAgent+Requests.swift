@@ -199,7 +199,7 @@ extension ICEAgent {
             session.remotes.append(remote)
             session.reflexiveRemotes += 1
         }
-        guard let id = session.checklist.add(local, remote, role: role) else { return nil }
+        guard let id = session.checklist.add(local, remote, role: role, isAsked: true) else { return nil }
         notePair(at: now)
         return session.checklist[id]
     }

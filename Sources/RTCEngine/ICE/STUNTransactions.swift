@@ -87,11 +87,11 @@ struct STUNTransactions: Sendable {
         }
     }
 
-    /// Stops every check, as when a pair has been nominated (RFC 8445 §8.1.2).
-    mutating func removeChecks() {
+    /// Stops every check but those of some pairs, as when a pair has been nominated (RFC 8445 §8.1.2).
+    mutating func removeChecks(but kept: [PairID] = []) {
         pending.removeAll {
             switch $0.purpose {
-            case .check: true
+            case .check(let check): !kept.contains(check.pair)
             case .gather: false
             }
         }

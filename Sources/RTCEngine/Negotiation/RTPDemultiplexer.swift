@@ -24,6 +24,8 @@ public struct RTPDemultiplexer: Sendable {
     private var payloadRoutes = [TransceiverID?](repeating: nil, count: 128)
     private var signaled: [UInt32: TransceiverID] = [:]
     private var learned: [UInt32: TransceiverID] = [:]
+    /// Learned from a payload type alone: a description that names the source knows better.
+    private var guessed: Set<UInt32> = []
     /// The learned sources, oldest first from `oldest` on, as a ring.
     private var order: [UInt32] = []
     private var oldest = 0
@@ -49,7 +51,10 @@ public struct RTPDemultiplexer: Sendable {
         // A payload type of more than one section says nothing.
         for (type, count) in claims where count > 1 { payloadRoutes[Int(type)] = nil }
         let alive = Set(routes.map(\.transceiver))
-        learned = learned.filter { alive.contains($0.value) }
+        learned = learned.filter {
+            alive.contains($0.value) && !(guessed.contains($0.key) && signaled[$0.key] != nil)
+        }
+        guessed = guessed.filter { learned[$0] != nil }
         order = (order[oldest...] + order[..<oldest]).filter { learned[$0] != nil }
         oldest = 0
     }
@@ -74,6 +79,7 @@ public struct RTPDemultiplexer: Sendable {
         }
         guard payloadType < 128, let only = payloadRoutes[Int(payloadType)] else { return nil }
         learn(ssrc, only)
+        guessed.insert(ssrc)
         return only
     }
 
@@ -82,11 +88,13 @@ public struct RTPDemultiplexer: Sendable {
 
     private mutating func learn(_ ssrc: UInt32, _ transceiver: TransceiverID) {
         recent = nil
+        guessed.remove(ssrc)
         if learned.updateValue(transceiver, forKey: ssrc) != nil { return }
         if order.count < Self.maximumLearnedSources {
             order.append(ssrc)
         } else {
             learned[order[oldest]] = nil
+            guessed.remove(order[oldest])
             order[oldest] = ssrc
             oldest = (oldest + 1) % order.count
         }

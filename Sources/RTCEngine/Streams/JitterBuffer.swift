@@ -138,6 +138,7 @@ struct JitterBuffer: Sendable {
 
     /// The timestamp of the oldest packet.
     var headTimestamp: UInt32 { slots[place(head)].timestamp }
+    var headArrivedAt: Instant { slots[place(head)].arrivedAt }
 
     /// Bytes of payload in these places.
     func byteCount(in range: Range<Int64>) -> Int {

@@ -41,7 +41,10 @@ struct PlayoutClock: Sendable {
     }
 
     /// When a frame is to be released; nil: at once.
-    func due(timestamp: UInt32, jitter: Interval) -> Instant? {
+    ///
+    /// - Parameter arrivedAt: when its first packet came. Where the source's timestamps have leapt since, the clock
+    ///   says nothing about this one, which waits no longer than the delay.
+    func due(timestamp: UInt32, arrivedAt: Instant, jitter: Interval) -> Instant? {
         switch delay {
         case .none: return nil
         case .adaptive(let minimum, let maximum):
@@ -49,7 +52,7 @@ struct PlayoutClock: Sendable {
             var unwrapper = unwrapper
             let media = Interval(ticks: unwrapper.unwrap(timestamp), clockRate: clockRate)
             let wanted = min(max(jitter * 4, minimum), max(minimum, maximum))
-            return Instant(nanoseconds: floor) + media + wanted
+            return min(Instant(nanoseconds: floor) + media, arrivedAt) + wanted
         }
     }
 }

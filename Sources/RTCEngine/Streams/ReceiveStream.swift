@@ -334,7 +334,10 @@ public struct ReceiveStream: Sendable {
                 counters.packetsSkipped += UInt64(count)
                 outputs.append(.skipped(packets: count))
             case .frame(let range):
-                if let due = playout.due(timestamp: buffer.headTimestamp, jitter: record.jitterInterval), now < due {
+                if let due = playout.due(
+                    timestamp: buffer.headTimestamp, arrivedAt: buffer.headArrivedAt, jitter: record.jitterInterval),
+                    now < due
+                {
                     bufferWake = due
                     break loop
                 }

@@ -227,6 +227,21 @@ import Testing
         #expect(amounts.count > 10 && amounts.last == 0)
     }
 
+    @Test func `room that messages leave whose time is over is told, even where another message has just taken some`()
+        throws
+    {
+        var pair = connected()
+        let (ours, _) = try channel(&pair, DataChannelInit(maxPacketLifeTime: 100))
+        pair.tell(.left) { end, _ in end.setBufferedAmountLowThreshold(50_000, of: ours) }
+        pair.line.loss = 1
+        for _ in 0..<200 { try pair.send(.binary([UInt8](repeating: 1, count: 1_000)), on: ours) }
+        #expect(pair[.left].bufferedAmount(of: ours) > 100_000)
+        pair.run(within: .milliseconds(150))
+        try pair.send(.binary([UInt8](repeating: 1, count: 10)), on: ours)
+        #expect(pair[.left].bufferedAmount(of: ours) < 1_000)
+        #expect(pair.journal(.left).events.count { $0.event == .bufferedAmountLow } == 1)
+    }
+
     @Test func `an unreliable channel gives up what is lost, and goes on`() throws {
         for options in [
             DataChannelInit(ordered: false, maxRetransmits: 0), DataChannelInit(maxPacketLifeTime: 20),

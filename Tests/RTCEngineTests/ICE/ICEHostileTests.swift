@@ -168,6 +168,28 @@ import Testing
         #expect(peer.selections.map(\.remote) == [peer.address])
     }
 
+    @Test
+    func `where the list is full of pairs that nobody answers on, one that the peer's check came over has a place`() {
+        var configuration = ICEConfiguration()
+        configuration.maximumPairs = 5
+        var peer = ScriptedPeer(role: .controlled, configuration: configuration)
+        var dead: Set<TransportAddress> = []
+        for number in 0..<5 as Range<UInt8> {
+            let address = endpoint("203.0.113.\(number + 1)", 9)
+            dead.insert(address)
+            let candidate = candidate("d\(number)", address, 2_000_000_000)
+            peer.tell { agent, now in agent.addRemoteCandidate(candidate, at: now) }
+        }
+        peer.introduce(withCandidate: false)
+        peer.wait(.milliseconds(200))
+        peer.check([.iceControlling(tieBreaker: 1), .useCandidate], priority: 1_000)
+        for _ in 0..<20 {
+            peer.confirmAll(except: dead)
+            peer.wait(.milliseconds(25))
+        }
+        #expect(peer.selections.map(\.remote) == [peer.address])
+    }
+
     @Test func `a candidate after the end of candidates is ignored`() {
         var peer = ScriptedPeer(role: .controlled)
         peer.introduce()

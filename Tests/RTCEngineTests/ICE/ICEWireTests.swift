@@ -179,6 +179,37 @@ import Testing
         #expect(peer.selections.count == 2)
     }
 
+    @Test func `a better pair that was nominated before and is answered after is used all the same`() throws {
+        var peer = ScriptedPeer(role: .controlled)
+        peer.introduce(withCandidate: false)
+        let better = endpoint("198.51.100.2", 5_000)
+        peer.check([.iceControlling(tieBreaker: 1), .useCandidate], from: better, priority: 200)
+        let first = try #require(peer.takeRequests().first)
+        peer.wait(.milliseconds(30))
+        peer.check([.iceControlling(tieBreaker: 1), .useCandidate], priority: 100)
+        let second = try #require(peer.takeRequests().last)
+        peer.confirm(second)
+        #expect(peer.selections.map(\.remote) == [peer.address])
+        peer.confirm(first, from: better)
+        #expect(peer.selections.map(\.remote) == [peer.address, better])
+    }
+
+    @Test func `once a pair is nominated, lesser ones that were nominated before are not checked any more`() throws {
+        var peer = ScriptedPeer(role: .controlled)
+        peer.introduce(withCandidate: false)
+        let lesser = endpoint("198.51.100.2", 5_000)
+        peer.check([.iceControlling(tieBreaker: 1), .useCandidate], from: lesser, priority: 100)
+        let first = try #require(peer.takeRequests().first)
+        peer.wait(.milliseconds(30))
+        peer.check([.iceControlling(tieBreaker: 1), .useCandidate], priority: 200)
+        let second = try #require(peer.takeRequests().last)
+        peer.confirm(second)
+        peer.confirm(first, from: lesser)
+        peer.wait(.milliseconds(2_000))
+        #expect(peer.selections.map(\.remote) == [peer.address])
+        #expect(peer.agent.statistics.pairs.count == 1)
+    }
+
     @Test func `a peer may leave a pair that has gone quiet for a lesser one`() {
         var peer = ScriptedPeer(role: .controlled)
         peer.introduce()

@@ -71,6 +71,22 @@ import Testing
         #expect(route(&table, 61, 96) == Self.screen)
     }
 
+    @Test func `a description that names a source knows better than what its payload type has taught`() {
+        var table = RTPDemultiplexer()
+        table.update([RTPDemultiplexer.Route(transceiver: Self.video, mid: "v1", payloadTypes: [96], ssrcs: [])])
+        #expect(route(&table, 10, 96) == Self.video)
+        #expect(route(&table, 50, 96) == Self.video)
+        #expect(route(&table, 51, 96, "v1") == Self.video)
+        table.update([
+            RTPDemultiplexer.Route(transceiver: Self.video, mid: "v1", payloadTypes: [96], ssrcs: [10]),
+            RTPDemultiplexer.Route(transceiver: Self.screen, mid: "v2", payloadTypes: [96], ssrcs: [50, 51]),
+        ])
+        #expect(route(&table, 10, 96) == Self.video)
+        #expect(route(&table, 50, 96) == Self.screen)
+        // But not better than the packets' own mid.
+        #expect(route(&table, 51, 96) == Self.video)
+    }
+
     @Test func `what was learned outlives a negotiation, but not its transceiver`() {
         var table = demultiplexer()
         _ = route(&table, 60, 111)

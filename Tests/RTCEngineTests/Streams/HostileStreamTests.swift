@@ -105,6 +105,20 @@ import Testing
         #expect(script.stream.heldPackets < 2_048)
     }
 
+    @Test func `where timestamps leap back, what was held comes after its delay all the same`() {
+        var script = PacketScript {
+            $0.playoutDelay = .adaptive(minimum: .milliseconds(40), maximum: .milliseconds(200))
+        }
+        for number in 0..<4 as Range<UInt16> {
+            // Ten seconds back before the last one.
+            let timestamp = (number < 3 ? 9_000_000 : 8_100_000) + UInt32(number) * 3_000
+            script.packet(number, timestamp: timestamp, VP8.payload(isKeyFrame: true))
+            script.wait(.milliseconds(33))
+        }
+        script.wait(.milliseconds(200))
+        #expect(script.frames() == [3_000, 3_001, 3_002, 2_703])
+    }
+
     @Test func `a packet is sent again ten times at most, however often and fast it is asked for`() throws {
         let configuration = SendStreamConfiguration(
             ssrc: 10, payloadType: 96, format: .vp8, retransmission: .init(ssrc: 11, payloadType: 97), cname: "sender")

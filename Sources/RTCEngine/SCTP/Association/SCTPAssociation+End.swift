@@ -61,9 +61,13 @@ extension SCTPAssociation {
         timers.shutdown = now + (timers.shutdownInterval ?? roundTrip.timeout)
     }
 
+    /// Bytes of a SHUTDOWN chunk (RFC 9260 §3.3.8).
+    private static let shutdownSize = 8
+
     /// SHUTDOWN says up to where everything has come, when it leaves.
     mutating func writeShutdown(into packet: inout [UInt8]) {
-        guard shutdownIsDue else { return }
+        // Behind a full acknowledgment it goes with the next packet.
+        guard shutdownIsDue, packet.count + Self.shutdownSize <= configuration.maximumPacketSize else { return }
         shutdownIsDue = false
         var tsn: [UInt8] = []
         tsn.append(uint32: received.cumulative)
