@@ -49,8 +49,8 @@ struct BandwidthEstimator {
     var hasBeenFull: Bool { delayControl.hasCapacity || isLossLimited || standingQueue.limit != nil }
     /// What the delay alone would allow.
     var delayBased: Bitrate { delayControl.rate }
-    /// Nothing says that the path is full, or has said so lately.
-    func isCalm(at now: Instant) -> Bool {
+    /// Nothing says that the path is full, or has said so lately. `mutating`: `CongestionControl.nextWake` tells why.
+    mutating func isCalm(at now: Instant) -> Bool {
         let isOld = lastGroupAt.map { now - $0 > Self.forgetting } ?? true
         return (isOld || detector.state == .normal) && lossControl.isCalm(at: now)
     }

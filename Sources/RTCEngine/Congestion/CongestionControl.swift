@@ -57,10 +57,14 @@ struct CongestionControl {
     /// Whether `pace` has something to do when nothing new is in the queue.
     var isBusy: Bool { !pacer.isEmpty || pacer.isProbing || plan.hasWaiting }
 
-    /// When `tick` and `pace` are next wanted; nil when nothing is pending.
+    /// When `tick` and `pace` are next wanted; nil when nothing is pending. `mutating`, for to look at a copy would
+    /// make one of all that is known of the path, for each datagram that comes.
     var nextWake: Instant? {
-        guard let pacing = isPacing ? pacer.nextWake : nil else { return estimator.nextWake }
-        return estimator.nextWake.map { min($0, pacing) } ?? pacing
+        mutating get {
+            let silent = estimator.nextWake
+            guard isPacing, !pacer.isEmpty || pacer.isProbing, let pacing = pacer.nextWake else { return silent }
+            return silent.map { min($0, pacing) } ?? pacing
+        }
     }
 
     // MARK: Packets out
@@ -235,10 +239,12 @@ struct CongestionControl {
     private static let tightFactor = 1.25
 
     private var isTight: Bool {
-        guard configuration.pacing == .forwarded, estimator.hasBeenFull,
-            let acknowledged = estimator.acknowledgedBitrate.bitrate
-        else { return false }
-        return acknowledged > target * Self.tightShare
+        mutating get {
+            guard configuration.pacing == .forwarded, estimator.hasBeenFull,
+                let acknowledged = estimator.acknowledgedBitrate.bitrate
+            else { return false }
+            return acknowledged > target * Self.tightShare
+        }
     }
 
     // MARK: Telling the encoders

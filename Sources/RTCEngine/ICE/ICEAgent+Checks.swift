@@ -12,7 +12,7 @@ extension ICEAgent {
 
     /// Whether something waits for its turn.
     var hasTransactionWaiting: Bool {
-        session.gatherer.hasPending || (maySendChecks && session.checklist.hasNextCheck)
+        mutating get { session.gatherer.hasPending || (maySendChecks && session.checklist.hasNextCheck) }
     }
 
     private var maySendChecks: Bool {

@@ -16,29 +16,33 @@ extension ICEAgent {
         completeIfDone()
     }
 
-    /// When `tick` is next wanted; nil when nothing is pending, as before the first base and after the end.
+    /// When `tick` is next wanted; nil when nothing is pending, as before the first base and after the end. Owners ask
+    /// after all that they do, so it is `mutating`: it looks at the agent where it lies, and not at a copy of its
+    /// kilobytes.
     public var nextWake: Instant? {
-        guard connectionState != .closed else { return nil }
-        var wake: Instant?
-        func consider(_ instant: Instant?) {
-            guard let instant else { return }
-            wake = min(wake ?? instant, instant)
-        }
-        consider(session.transactions.nextDeadline)
-        consider(session.gatherer.nextWake)
-        if hasTransactionWaiting { consider(nextTransactionAt) }
-        if session.isChecking, role == .controlling { consider(session.nomination.nextWake) }
-        consider(hopelessAt)
-        consider(moveAt)
-        consider(remindAt)
-        if let consent = path?.consent {
-            consider(consent.nextWake)
+        mutating get {
+            guard connectionState != .closed else { return nil }
+            var wake: Instant?
+            func consider(_ instant: Instant?) {
+                guard let instant else { return }
+                wake = min(wake ?? instant, instant)
+            }
+            consider(session.transactions.nextDeadline)
+            consider(session.gatherer.nextWake)
+            if hasTransactionWaiting { consider(nextTransactionAt) }
+            if session.isChecking {
+                if role == .controlling { consider(session.nomination.nextWake) }
+                consider(hopelessAt)
+                consider(remindAt)
+            }
+            if role == .controlled, !configuration.isLite { consider(moveAt) }
+            consider(path.inPlace { $0.consent.nextWake })
             switch connectionState {
-            case .connected, .completed: consider(consent.silentAt)
+            case .connected, .completed: consider(path.inPlace { $0.consent.silentAt })
             case .new, .checking, .disconnected, .failed, .closed: break
             }
+            return wake
         }
-        return wake
     }
 
     /// When the search is given up if nothing changes.

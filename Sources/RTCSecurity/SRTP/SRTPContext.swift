@@ -96,7 +96,7 @@ public final class SRTPContext: SRTPPort {
         let layout = PacketLayout(
             headerLength: header.length, bodyLength: plainLength - header.length, tagOffset: plainLength,
             word: UInt32(truncatingIfNeeded: index >> 16), ssrc: header.ssrc, index: index)
-        bytes.appendZeros(tagLength)
+        bytes.append(addingCapacity: tagLength) { $0.append(zeros: tagLength) }
         let isSealed = bytes.withUnsafeMutableBytes { buffer in
             rtpSealer.seal(UnsafeMutableRawBufferPointer(rebasing: buffer[start...]), layout)
         }
@@ -131,7 +131,7 @@ public final class SRTPContext: SRTPPort {
         let layout = PacketLayout(
             headerLength: header.length, bodyLength: plainLength - header.length, tagOffset: places.tag, word: word,
             ssrc: header.ssrc, index: ticket.index)
-        packet.appendZeros(overhead)
+        packet.append(addingCapacity: overhead) { $0.append(zeros: overhead) }
         guard
             packet.withUnsafeMutableBytes({ bytes in
                 bytes.storeBytes(of: word.bigEndian, toByteOffset: places.word, as: UInt32.self)
@@ -187,14 +187,5 @@ public final class SRTPContext: SRTPPort {
         // OpenSSL leaves an entry for some failures; see `OpenSSLErrors`.
         OpenSSLErrors.clear()
         return error
-    }
-}
-
-extension [UInt8] {
-    /// At most 24 bytes, in one copy; appending a `Repeated` writes byte for byte.
-    fileprivate mutating func appendZeros(_ count: Int) {
-        Swift.withUnsafeBytes(of: (0, 0, 0) as (UInt64, UInt64, UInt64)) {
-            append(contentsOf: UnsafeRawBufferPointer(start: $0.baseAddress, count: Swift.min(count, $0.count)))
-        }
     }
 }

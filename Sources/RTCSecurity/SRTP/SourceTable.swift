@@ -96,20 +96,28 @@ struct SourceTable: ~Copyable {
     /// Records a packet that proved genuine.
     mutating func commit(_ ticket: Ticket) {
         packets += 1
-        let slot: Int
-        if let known = ticket.slot {
-            slot = known
-            advance(slot, to: ticket.index)
-        } else {
-            if let limit, sources.count >= limit { remove(leastRecent) }
-            slot = sources.count
-            sources.append(Source(ssrc: ticket.ssrc, highest: ticket.index, last: packets))
-            rings.append(contentsOf: repeatElement(0, count: Self.ringWords))
-            slots[ticket.ssrc] = slot
-        }
+        let slot = ticket.slot ?? admit(ticket)
         recent = slot
-        sources[slot].last = packets
+        let highest = sources[slot].highest
+        // By the span: each change of the array would ask anew whether its storage is shared.
+        var rings = rings.mutableSpan
+        if ticket.index > highest {
+            // The words that the ring uses again between the newest index so far and this one.
+            let stale = min(ticket.index >> 6 - highest >> 6, UInt64(Self.ringWords))
+            for step in 0..<stale { rings[Self.word(of: ticket.index - step << 6, in: slot)] = 0 }
+        }
         rings[Self.word(of: ticket.index, in: slot)] |= Self.bit(of: ticket.index)
+        sources[slot] = Source(ssrc: ticket.ssrc, highest: max(highest, ticket.index), last: packets)
+    }
+
+    /// - Returns: the new source's slot.
+    private mutating func admit(_ ticket: Ticket) -> Int {
+        if let limit, sources.count >= limit { remove(leastRecent) }
+        let slot = sources.count
+        sources.append(Source(ssrc: ticket.ssrc, highest: ticket.index, last: packets))
+        rings.append(contentsOf: repeatElement(0, count: Self.ringWords))
+        slots[ticket.ssrc] = slot
+        return slot
     }
 
     /// A source of ours has ended, and nothing will be sent for it again.
@@ -193,17 +201,6 @@ struct SourceTable: ~Copyable {
             return (rollover + 1) << 16 | UInt64(sequence)
         }
         return rollover << 16 | UInt64(sequence)
-    }
-
-    /// Empties the words that the ring reuses between the newest index so far and `index`.
-    private mutating func advance(_ slot: Int, to index: UInt64) {
-        let highest = sources[slot].highest
-        guard index > highest else { return }
-        let stale = min(index >> 6 - highest >> 6, UInt64(Self.ringWords))
-        for step in 0..<stale {
-            rings[Self.word(of: index - step << 6, in: slot)] = 0
-        }
-        sources[slot].highest = index
     }
 
     private static func word(of index: UInt64, in slot: Int) -> Int {

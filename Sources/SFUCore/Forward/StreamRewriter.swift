@@ -11,6 +11,9 @@ import RTCWire
 /// sent there, since the subscriber would ask for an empty place again and again.
 ///
 /// For some time it is remembered what was changed at each place, so that a packet can be sent again exactly as it was.
+///
+/// What each packet calls is `mutating` here and in `LayerSelector` even where it changes nothing: another method would
+/// be given a copy.
 public struct StreamRewriter: Sendable {
     /// Which layers a subscriber got at some moment, in a form that only its selector understands.
     public typealias Admission = UInt16
@@ -179,7 +182,7 @@ public struct StreamRewriter: Sendable {
 
     // MARK: Standing
 
-    public func standing(layer: UInt8, sequence: Int64) -> Standing {
+    public mutating func standing(layer: UInt8, sequence: Int64) -> Standing {
         if isOpen, let segment, segment.layer == layer, sequence >= segment.firstIncoming {
             if sequence > segment.highestIncoming {
                 return sequence - segment.highestIncoming > maximumGap ? .jump : .next
@@ -195,7 +198,7 @@ public struct StreamRewriter: Sendable {
     }
 
     /// The places of a segment are in the order of the incoming numbers, so a binary search finds one.
-    private func find(_ sequence: Int64, in segment: Segment) -> Standing {
+    private mutating func find(_ sequence: Int64, in segment: Segment) -> Standing {
         var low = max(segment.firstOutgoing, next - Int64(places.count))
         let end = min(segment.end, next)
         var high = end
@@ -265,7 +268,9 @@ public struct StreamRewriter: Sendable {
     public mutating func close() { isOpen = false }
 
     /// Whether packets before this one, the next of the segment, are missing.
-    public func followsGap(_ sequence: Int64) -> Bool { segment.map { sequence > $0.highestIncoming + 1 } ?? false }
+    public mutating func followsGap(_ sequence: Int64) -> Bool {
+        segment.map { sequence > $0.highestIncoming + 1 } ?? false
+    }
 
     /// The next packet of the segment has come: places are kept for those before it that have not.
     ///
@@ -376,7 +381,7 @@ public struct StreamRewriter: Sendable {
         return outgoing(place, packet)
     }
 
-    private func outgoing(_ place: Int64, _ packet: PublishedPacket) -> OutgoingPacket {
+    private mutating func outgoing(_ place: Int64, _ packet: PublishedPacket) -> OutgoingPacket {
         let kept = places[index(place)]
         let isPadding = kept.use == .padded
         return OutgoingPacket(
@@ -485,7 +490,7 @@ extension StreamRewriter {
     }
 
     /// The packet as it was sent.
-    public func again(_ missed: Missed, _ packet: PublishedPacket) -> OutgoingPacket {
+    public mutating func again(_ missed: Missed, _ packet: PublishedPacket) -> OutgoingPacket {
         outgoing(missed.place, packet)
     }
 }

@@ -33,7 +33,7 @@ public struct LayerSelector: Sendable {
 
     /// The stream to switch to: the highest that comes and is wanted; without one the lowest that comes; nil when none
     /// does.
-    private func goal(of track: borrowing PublishedTrack) -> UInt8? {
+    private mutating func goal(of track: borrowing PublishedTrack) -> UInt8? {
         let live = track.bitrates.live
         guard let target, live != 0 else { return nil }
         if case .scalable(let stream) = track.arrangement { return stream }
@@ -44,7 +44,7 @@ public struct LayerSelector: Sendable {
     /// Whether the subscriber may be switched to this packet's stream at this packet: it has to start a key frame, and
     /// its stream has to be nearer to the goal than the present one. Where nothing is forwarded yet, any stream up to
     /// the goal will do.
-    public func canBegin(_ packet: PublishedPacket, of track: borrowing PublishedTrack) -> Bool {
+    public mutating func canBegin(_ packet: PublishedPacket, of track: borrowing PublishedTrack) -> Bool {
         guard packet.video.startsKeyFrame, let goal = goal(of: track) else { return false }
         guard let current else { return packet.layer <= goal }
         guard packet.layer != current else { return false }
@@ -70,7 +70,7 @@ public struct LayerSelector: Sendable {
     // MARK: Layers of a stream
 
     /// The layers that are wanted inside the forwarded stream.
-    private func wanted(of track: borrowing PublishedTrack) -> LayerTarget {
+    private mutating func wanted(of track: borrowing PublishedTrack) -> LayerTarget {
         guard let target, let current else { return .lowest }
         switch track.arrangement {
         case .scalable: return target
@@ -83,7 +83,7 @@ public struct LayerSelector: Sendable {
     /// Whether the packet's layers are known, as the stream's others are. Where a descriptor cannot be understood, most
     /// often the packet before it is missing, which began a key frame and had another structure. At a key frame nothing
     /// of before has to be known.
-    func canJudge(_ packet: PublishedPacket) -> Bool {
+    mutating func canJudge(_ packet: PublishedPacket) -> Bool {
         packet.video.scheme == scheme || packet.video.startsKeyFrame
     }
 
@@ -113,10 +113,12 @@ public struct LayerSelector: Sendable {
 
     /// The layers that the subscriber gets now, in a form that `admits` takes for packets that come late.
     public var admission: StreamRewriter.Admission {
-        switch scheme {
-        case .none, .vp8: temporal.admission
-        case .vp9: vp9.admission
-        case .dependency: dependency.admission
+        mutating get {
+            switch scheme {
+            case .none, .vp8: temporal.admission
+            case .vp9: vp9.admission
+            case .dependency: dependency.admission
+            }
         }
     }
 
@@ -174,7 +176,7 @@ public struct LayerSelector: Sendable {
     // MARK: Key frames
 
     /// The stream of which a key frame is needed for what is wanted; nil when none is needed.
-    public func neededKeyFrame(of track: borrowing PublishedTrack) -> UInt8? {
+    public mutating func neededKeyFrame(of track: borrowing PublishedTrack) -> UInt8? {
         guard let goal = goal(of: track) else { return nil }
         guard current == goal else { return goal }
         let wanted = wanted(of: track)

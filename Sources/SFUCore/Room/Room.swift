@@ -15,14 +15,15 @@ import RTCWire
 /// the cache costs more than to write one packet, and the system call takes a row of packets to one address in one
 /// piece.
 public final class Room {
-    var peers: [RoomPeerID: RoomPeer] = [:]
+    // Unchecked is what is used for each datagram and calls nobody back, so that two accesses never overlap.
+    @exclusivity(unchecked) var peers: [RoomPeerID: RoomPeer] = [:]
     private var publications: [PublicationID: Publication] = [:]
     private var lastID: UInt32 = 0
     private var random: EngineRandom
     /// Peers whose machines were used since `drainTransmits` last asked them for what they have to send and to tell.
-    private var touched: [RoomPeer] = []
-    var wakeTimes = WakeTimes()
-    var events: [RoomEvent] = []
+    @exclusivity(unchecked) private var touched: [RoomPeer] = []
+    @exclusivity(unchecked) var wakeTimes = WakeTimes()
+    @exclusivity(unchecked) var events: [RoomEvent] = []
     private var firstEvent = 0
 
     var speakers = ActiveSpeakers()
@@ -36,7 +37,7 @@ public final class Room {
     var divisions = 0
     var lostSound = LostSound()
     /// Publications with packets that are still to be forwarded, in the order in which the first of them came.
-    var waiting: [Publication] = []
+    @exclusivity(unchecked) var waiting: [Publication] = []
     /// Publications that have been muted just now.
     var silenced: [Publication] = []
     var mutedTrackPadding: [MutedTrackPadding] = []

@@ -11,7 +11,9 @@ final class Subscription {
     /// What is behind its pictures is cut off (`PacketTrailer`).
     private let cutsTrailers: Bool
     private var isInterrupted = false
-    /// One of these two is set. They call nobody back, so two accesses never overlap.
+    /// Which of the next two is set: to compare one of them with nil would copy it.
+    private let isVideo: Bool
+    /// They call nobody back, so two accesses never overlap.
     @exclusivity(unchecked) private var video: VideoForwarder?
     @exclusivity(unchecked) private var audio: AudioForwarder?
     var hints = SubscriberHints()
@@ -34,9 +36,10 @@ final class Subscription {
         peer = .passUnretained(subscriber)
         self.transceiver = transceiver
         let description = publication.description
-        cutsTrailers = description.format.isVideo && description.hasTrailers && !subscriber.takesTrailers
+        isVideo = description.format.isVideo
+        cutsTrailers = isVideo && description.hasTrailers && !subscriber.takesTrailers
         let former = former.map { StreamRewriter(continuing: $0) }
-        if publication.description.format.isVideo {
+        if isVideo {
             video = VideoForwarder(
                 selector: LayerSelector(),
                 rewriter: former ?? .forVideo(firstSequenceNumber: firstSequenceNumber))
@@ -78,13 +81,14 @@ final class Subscription {
         guard subscriber.machine.canForward(on: transceiver) else { return interrupt() }
         isInterrupted = false
         var wants = Wants()
-        for packet in packets {
-            if let out = next(packet.published, of: publication, at: now) {
-                publication.track.withBytes(of: packet.published) { bytes in
+        let packets = packets.span
+        for index in packets.indices {
+            if let out = next(packets[index].published, of: publication, at: now) {
+                publication.track.withBytes(of: packets[index].published) { bytes in
                     wants.add(
                         send(
-                            out, packet.published, packet.header, packet.extensions, bytes, to: subscriber,
-                            batch: packets.count, into: &outbox, at: now))
+                            out, packets[index].published, packets[index].header, packets[index].extensions, bytes,
+                            to: subscriber, batch: packets.count, into: &outbox, at: now))
                 }
             }
             while let missed = video?.nextMissed() {
@@ -151,7 +155,7 @@ final class Subscription {
 
     /// The subscriber cannot decode.
     func wantKeyFrame(at now: Instant) {
-        guard video != nil else { return }
+        guard isVideo else { return }
         // Before it has begun, the key frame is of the stream that it is to begin with; or of the lowest, if none
         // comes.
         let stream =
@@ -179,7 +183,7 @@ final class Subscription {
     func sendPadding(into outbox: inout DatagramOutbox, at now: Instant) -> Bool {
         let subscriber = subscriber
         guard subscriber.machine.canForward(on: transceiver),
-            let out = video != nil ? video?.insertPadding(at: now) : audio?.insertPadding(at: now)
+            let out = isVideo ? video?.insertPadding(at: now) : audio?.insertPadding(at: now)
         else { return false }
         var head = ForwardedHead(
             sequenceNumber: out.sequenceNumber, timestamp: out.timestamp, marker: out.marker)
@@ -263,11 +267,11 @@ final class Subscription {
     /// The layers that are to be forwarded; nil for none.
     var target: LayerTarget? {
         get {
-            if let video { return video.target }
+            if isVideo { return video?.target }
             return audio?.isPaused == true ? nil : .lowest
         }
         set {
-            if video != nil {
+            if isVideo {
                 if video?.target != newValue { video?.target = newValue }
             } else if audio?.isPaused != (newValue == nil) {
                 audio?.isPaused = newValue == nil
@@ -366,14 +370,14 @@ final class Subscription {
     // MARK: The forwarder
 
     private func next(_ packet: PublishedPacket, of publication: Publication, at now: Instant) -> OutgoingPacket? {
-        if video != nil { return video?.receive(packet, of: publication.track, at: now) }
+        if isVideo { return video?.receive(packet, of: publication.track, at: now) }
         return audio?.receive(packet, of: publication.track, at: now)
     }
 
     private func repair(
         _ number: UInt16, roundTrip: Interval, at now: Instant
     ) -> (out: OutgoingPacket, packet: PublishedPacket)? {
-        if video != nil {
+        if isVideo {
             return video?.repair(number, of: publication.track, roundTrip: roundTrip, at: now)
         }
         return audio?.repair(number, of: publication.track, roundTrip: roundTrip, at: now)

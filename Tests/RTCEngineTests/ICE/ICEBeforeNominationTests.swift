@@ -159,7 +159,7 @@ import Testing
         #expect(!peer.agent.hasConsent)
         peer.wait(.milliseconds(10_000))
         #expect(peer.states.last == .failed)
-        #expect(peer.agent.nextWake == nil)
+        #expect(peer.agent.wake == nil)
     }
 
     @Test func `a pair that nobody nominates is used as long as it answers`() {
@@ -170,7 +170,7 @@ import Testing
         // Whose answers stop is given up, and with it the search, whose time is long over.
         peer.wait(.milliseconds(40_000))
         #expect(peer.states.last == .failed)
-        #expect(!peer.agent.hasConsent && peer.agent.nextWake == nil)
+        #expect(!peer.agent.hasConsent && peer.agent.wake == nil)
     }
 
     @Test(arguments: roles) func `a conflict of roles leaves the pair in use`(role: ICERole) {

@@ -219,7 +219,7 @@ import Testing
                 guard case .send(_, _, let destination) = output, seen.insert(destination).inserted else { continue }
                 fresh.append(now)
             }
-            now = try #require(agent.nextWake)
+            now = try #require(agent.wake)
         }
         for (earlier, later) in zip(fresh, fresh.dropFirst()) { #expect(later - earlier >= .milliseconds(50)) }
     }
@@ -258,7 +258,7 @@ import Testing
         #expect(duet.run { $0.bothConnected })
         duet.tell(.left) { agent, _ in agent.close() }
         #expect(duet[.left].states.last == .closed)
-        #expect(duet[.left].agent.nextWake == nil)
+        #expect(duet[.left].agent.wake == nil)
         #expect(duet[.left].agent.route == nil)
         let sent = duet[.left].agent.statistics.requestsSent
         duet.tell(.left) { agent, now in
@@ -269,7 +269,7 @@ import Testing
             agent.close()
         }
         #expect(duet[.left].agent.statistics.requestsSent == sent)
-        #expect(duet[.left].agent.nextWake == nil)
+        #expect(duet[.left].agent.wake == nil)
         #expect(duet[.left].states.last == .closed)
     }
 
@@ -282,7 +282,7 @@ import Testing
         #expect(duet[.left].agent.connectionState == .checking)
         duet.run(for: .milliseconds(20_000))
         #expect(duet[.left].states == [.checking, .failed])
-        #expect(duet[.left].agent.nextWake == nil)
+        #expect(duet[.left].agent.wake == nil)
     }
 
     @Test func `while candidates may follow, an empty list is no failure`() {

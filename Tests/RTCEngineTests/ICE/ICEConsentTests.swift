@@ -82,7 +82,7 @@ import Testing
         #expect(!duet[.left].agent.hasConsent)
         #expect(duet[.left].agent.route == nil)
         #expect(duet[.left].agent.selectedPair != nil)
-        #expect(duet[.left].agent.nextWake == nil)
+        #expect(duet[.left].agent.wake == nil)
         let sent = duet[.left].agent.statistics.requestsSent
         duet.run(for: .milliseconds(60_000))
         #expect(duet[.left].agent.statistics.requestsSent == sent)

@@ -149,7 +149,7 @@ struct ICEDuet {
     /// Goes to the next thing that happens; false when there is none before `end`.
     private mutating func step(until end: Instant) -> Bool {
         var next: Instant?
-        for candidate in [network.nextEvent, signals.nextAt] + peers.map(\.agent.nextWake) {
+        for candidate in [network.nextEvent, signals.nextAt] + peers.map(\.agent.wake) {
             guard let candidate else { continue }
             next = min(next ?? candidate, candidate)
         }
@@ -158,7 +158,7 @@ struct ICEDuet {
         while let (host, datagram, _) = network.receive(by: now) { deliver(datagram, to: host) }
         while let (_, (side, signal)) = signals.pop(dueAt: now) { apply(signal, to: side) }
         for side in Side.allCases {
-            guard let wake = self[side].agent.nextWake, wake <= now else { continue }
+            guard let wake = self[side].agent.wake, wake <= now else { continue }
             tell(side) { agent, now in agent.tick(at: now) }
         }
         return true
@@ -227,5 +227,13 @@ extension ICEConnectionState {
         case .connected, .completed: true
         case .new, .checking, .disconnected, .failed, .closed: false
         }
+    }
+}
+
+extension ICEAgent {
+    /// `nextWake` for an expectation, which can hold nothing that is `mutating`.
+    var wake: Instant? {
+        var agent = self
+        return agent.nextWake
     }
 }

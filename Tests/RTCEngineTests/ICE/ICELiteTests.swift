@@ -363,7 +363,7 @@ import Testing
         #expect(peer.agent.connectionState == .checking)
         peer.wait(.milliseconds(2_000))
         #expect(peer.agent.connectionState == .failed)
-        #expect(peer.agent.nextWake == nil)
+        #expect(peer.agent.wake == nil)
     }
 
     @Test func `two lite agents fail at once and say why`() {

@@ -53,7 +53,7 @@ import Testing
         } else {
             #expect(duet[.left].states == [.checking, .failed])
             #expect(duet[.right].states == [.checking, .failed])
-            #expect(duet[.left].agent.nextWake == nil)
+            #expect(duet[.left].agent.wake == nil)
         }
     }
 

@@ -69,7 +69,7 @@ import Testing
             chaos.step()
             let agent = chaos.peer.agent
             // `wait` ticks until nothing is due: a wake that stays in the past would have kept it there.
-            if let wake = agent.nextWake { #expect(wake > chaos.peer.now) }
+            if let wake = agent.wake { #expect(wake > chaos.peer.now) }
             #expect(agent.statistics.pairs.count <= 100)
             #expect(agent.hasConsent == (agent.route != nil))
             switch agent.connectionState {
@@ -80,7 +80,7 @@ import Testing
             }
         }
         chaos.peer.tell { agent, _ in agent.close() }
-        #expect(chaos.peer.agent.nextWake == nil)
+        #expect(chaos.peer.agent.wake == nil)
         let states = chaos.peer.states
         for (earlier, later) in zip(states, states.dropFirst()) { #expect(earlier != later) }
         #expect(states.last == .closed)

@@ -175,7 +175,7 @@ import Testing
         let sent = duet[.left].agent.statistics
         #expect(duet.run { $0[.right].agent.connectionState == .failed })
         #expect(duet[.left].states == [.checking, .failed])
-        #expect(duet[.left].agent.nextWake == nil)
+        #expect(duet[.left].agent.wake == nil)
         // It heard the checks, and said nothing.
         #expect(duet[.left].agent.statistics.requestsReceived > sent.requestsReceived)
         #expect(duet[.left].agent.statistics.requestsSent == sent.requestsSent)

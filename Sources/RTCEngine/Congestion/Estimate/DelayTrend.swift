@@ -21,9 +21,39 @@ struct DelayTrend {
     /// The path may become longer, and clocks differ: what was quickest is forgotten by a thousandth of the time.
     private static let drift = 0.001
 
+    /// Sums over the points, of which each line is made: one that leaves and one that comes change them, and so a
+    /// packet costs no look at all of the points.
+    private struct Sums {
+        var time = 0.0
+        var delay = 0.0
+        var square = 0.0
+        var product = 0.0
+
+        mutating func add(_ point: Point, from base: Point, times sign: Double = 1) {
+            let (time, delay) = (point.time - base.time, point.delay - base.delay)
+            self.time += sign * time
+            self.delay += sign * delay
+            square += sign * time * time
+            product += sign * time * delay
+        }
+
+        /// By least squares; nil where all points are of one time, as far as can be told.
+        func slope(over count: Double) -> Double? {
+            let spread = square - time * time / count
+            return spread > Self.leastSpread ? (product - time * delay / count) / spread : nil
+        }
+
+        /// In square milliseconds, over all points: less may be what rounding has left.
+        private static let leastSpread = 0.01
+    }
+
     private var points: [Point] = []
     /// The oldest point.
     private var head = 0
+    private var sums = Sums()
+    /// What the points are measured from in `sums`: near to them, for differences of large numbers are not exact. The
+    /// sums begin anew with it before what rounding has left in them matters.
+    private var base = Point(time: 0, delay: 0)
     private var groups = 0
     private var origin: Instant?
     private var delay = 0.0
@@ -45,31 +75,26 @@ struct DelayTrend {
         shortest = min(shortest + delta.arrived.milliseconds * Self.drift, delay)
         smoothedDelay = Self.smoothing * smoothedDelay + (1 - Self.smoothing) * delay
         let point = Point(time: (delta.at - origin).milliseconds, delay: smoothedDelay)
-        if points.count < Self.window {
-            points.append(point)
-        } else {
-            points[head] = point
-            head = (head + 1) % Self.window
-        }
-        if points.count == Self.window, let line = leastSquares() { slope = line }
+        take(point)
+        if points.count == Self.window, let line = sums.slope(over: Double(Self.window)) { slope = line }
         return groups < 2 ? 0 : Double(min(groups, Self.mostGroups)) * slope * Self.gain
     }
 
-    private func leastSquares() -> Double? {
-        var time = 0.0
-        var delay = 0.0
-        for point in points {
-            time += point.time
-            delay += point.delay
+    /// The newest point takes the place of the oldest.
+    private mutating func take(_ point: Point) {
+        if points.count < Self.window {
+            points.append(point)
+            sums.add(point, from: base)
+            return
         }
-        time /= Double(points.count)
-        delay /= Double(points.count)
-        var numerator = 0.0
-        var denominator = 0.0
-        for point in points {
-            numerator += (point.time - time) * (point.delay - delay)
-            denominator += (point.time - time) * (point.time - time)
-        }
-        return denominator > 0 ? numerator / denominator : nil
+        sums.add(points[head], from: base, times: -1)
+        sums.add(point, from: base)
+        points[head] = point
+        head += 1
+        guard head == Self.window else { return }
+        head = 0
+        base = point
+        sums = Sums()
+        for point in points { sums.add(point, from: base) }
     }
 }
