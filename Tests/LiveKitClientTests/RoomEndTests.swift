@@ -1,4 +1,5 @@
 import LiveKitProtocol
+import RTCEngine
 import RTCWire
 import SocketIO
 import SwiftProtobuf
@@ -108,6 +109,22 @@ import Testing
         #expect(await room.publishedCount == 0)
         await room.disconnect()
         await joining.value
+    }
+
+    @Test func `there are statistics while there are connections`() async throws {
+        let room = try Self.roomThatLetsIn()
+        #expect(await room.getStats() == nil)
+        let joining = Task { try? await room.connect(url: "", token: "token") }
+        var stats = await room.getStats()
+        while stats == nil {
+            await Task.yield()
+            stats = await room.getStats()
+        }
+        let report = try #require(stats)
+        #expect(report.publisher.peerConnection != nil && report.subscriber.peerConnection != nil)
+        await room.disconnect()
+        await joining.value
+        #expect(await room.getStats() == nil)
     }
 
     private static func failure(_ body: () async throws(RoomError) -> Void) async -> RoomError? {

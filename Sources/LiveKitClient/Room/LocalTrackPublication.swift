@@ -12,6 +12,11 @@ public final class LocalTrackPublication: Sendable {
     public let source: TrackSource
     /// Audio or video, as the format says that the track was published with.
     public let kind: MediaKind
+    /// For an encoder: a key frame is wanted. The others cannot decode, the track is no longer muted, or there is a
+    /// connection, for the first time or another one. Of requests that nobody has taken the newest is kept. For one
+    /// reader: a task that is cancelled ends it. There are none for sound and where a file is played. Ends with the
+    /// track: when it is withdrawn, by whichever side, and when the room is left or lost.
+    public let keyFrameRequests: AsyncStream<Void>
 
     let id: LocalTrackID
     /// For the sound of a file: the publication of its picture, with which the sound keeps in step.
@@ -19,6 +24,7 @@ public final class LocalTrackPublication: Sendable {
     private weak let room: Room?
     /// What goes out of a frame; nothing of one that cannot be encrypted.
     private let seal: (@Sendable (EncodedFrame) -> EncodedFrame?)?
+    private let requests: AsyncStream<Void>.Continuation
 
     private struct State {
         var sid: TrackSID
@@ -44,6 +50,7 @@ public final class LocalTrackPublication: Sendable {
         self.kind = kind
         name = options.name
         source = options.source
+        (keyFrameRequests, requests) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         state = Mutex(State(sid: TrackSID(""), isMuted: options.isMuted, media: media))
     }
 
@@ -54,6 +61,9 @@ public final class LocalTrackPublication: Sendable {
 
     /// Packs and sends one frame now: the encoder sets the pace. The frame is dropped, without an error, while there is
     /// no connection, while the track is muted, and when it has another format than the track was published with.
+    ///
+    /// When a picture has to be one that can be decoded by itself, `keyFrameRequests` says. How loud sound is (who is
+    /// speaking) rooms learn from `frame.metadata.audioLevel` alone, which is up to whoever encodes it.
     public func send(_ frame: EncodedFrame) async {
         guard let sender = state.withLock({ $0.isMuted ? nil : $0.sender }),
             let frame = seal.map({ $0(frame) }) ?? frame
@@ -72,11 +82,12 @@ public final class LocalTrackPublication: Sendable {
     func published(as sid: TrackSID) { state.withLock { $0.sid = sid } }
 
     func mutedChanged(_ isMuted: Bool) async {
-        let player = state.withLock { state in
-            state.isMuted = isMuted
-            return state.player
+        let (player, wasMuted) = state.withLock { state in
+            defer { state.isMuted = isMuted }
+            return (state.player, state.isMuted)
         }
         await player?.setPaused(isMuted)
+        if wasMuted, !isMuted { requestKeyFrame() }
     }
 
     /// The connection that it goes over is another one.
@@ -100,9 +111,19 @@ public final class LocalTrackPublication: Sendable {
         }
         last?.cancel()
         await followPicture()
+        requestKeyFrame()
     }
 
-    func keyFrameRequested() async { await player?.keyFrameRequested() }
+    func keyFrameRequested() async {
+        await player?.keyFrameRequested()
+        requestKeyFrame()
+    }
+
+    /// Asks whoever hands in frames. While the track is muted nobody would see the frame, and unmuting asks for one.
+    private func requestKeyFrame() {
+        guard kind == .video, state.withLock({ $0.media == nil && !$0.isMuted }) else { return }
+        requests.yield()
+    }
 
     /// What is played now; nil before there is a connection, and where frames are handed in.
     var player: FilePlayer? { state.withLock { $0.player } }
@@ -120,5 +141,6 @@ public final class LocalTrackPublication: Sendable {
             return state.task
         }
         task?.cancel()
+        requests.finish()
     }
 }

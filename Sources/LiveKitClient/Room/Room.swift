@@ -90,6 +90,7 @@ public actor Room {
         socket?.close()
         socketFacts?.finish()
         broadcast.finish()
+        for publication in publications.values { publication.stop() }
         for track in dataPublications.values { track.changed(to: nil) }
         for streams in dataStreams.values {
             for stream in streams.values { stream.finish() }
@@ -142,8 +143,9 @@ public actor Room {
     ///
     /// - Parameter url: of the server: `ws://host:port`, `wss://host`, or the same with `http`; perhaps with a path,
     ///   but not with a query.
-    /// - Throws: `invalidURL`; `refused` where the server does not let us in; `unreachable`; `timedOut` when its first
-    ///   message has not come in 7 seconds; `media` when no path for media was found, in 15 seconds more at the latest;
+    /// - Throws: `invalidURL`; `refused` where the server does not let us in; `unreachable`, also when the WebSocket is
+    ///   not open in 10 seconds; `timedOut` when the server's first message has not come in 7 seconds after that;
+    ///   `media` when no path for media was found, in 15 seconds more at the latest;
     ///   `alreadyConnected` unless `connectionState` is `disconnected`; `disconnected` when the server sends us away,
     ///   or `disconnect()` is called, or the task cancelled, meanwhile.
     public func connect(url: String, token: String) async throws(RoomError) {
