@@ -49,6 +49,12 @@ final class Dialogue {
         return said()
     }
 
+    /// The WebSocket is open.
+    func signalOpened() -> [String] {
+        machine.signalOpened(at: now)
+        return said()
+    }
+
     func signalLost(_ error: RoomError = .unreachable("gone")) -> [String] {
         machine.signalLost(error, at: now)
         return said()
@@ -133,7 +139,7 @@ final class Dialogue {
         _ = dialogue.server(join(others))
         _ = dialogue.media(.stateChanged(.subscriber, .connected))
         _ = dialogue.media(.channelOpen(.reliable))
-        _ = dialogue.media(.channelOpen(.lossy))
+        _ = dialogue.media(.channelOpen(.lossy, id: 2))
         return dialogue
     }
 

@@ -113,6 +113,7 @@ import Testing
         let first = dialogue.request()
         dialogue.machine.connect(token: "token", request: first, at: dialogue.now)
         _ = dialogue.said()
+        _ = dialogue.signalOpened()
         #expect(dialogue.pass(.milliseconds(6_900)).isEmpty)
         #expect(dialogue.pass(.milliseconds(200)).last == "= 1 failed: \(RoomError.timedOut)")
         let second = dialogue.request()
@@ -122,6 +123,55 @@ import Testing
         let lines = dialogue.pass(.seconds(Int64(16)))
         #expect(lines.contains("> leave mediaFailure"))
         #expect(lines.contains { $0.hasPrefix("= 2 failed: The media connection failed") })
+    }
+
+    @Test func `the server's time begins when the WebSocket is open, which has a time of its own`() {
+        let slow = Dialogue()
+        slow.machine.connect(token: "token", request: slow.request(), at: slow.now)
+        _ = slow.said()
+        // The socket itself gives up after ten seconds, and says why.
+        #expect(slow.pass(.milliseconds(9_900)).isEmpty)
+        #expect(slow.signalOpened().isEmpty)
+        #expect(slow.pass(.milliseconds(6_900)).isEmpty)
+        #expect(slow.server(Dialogue.join()) == ["! media"])
+        // That it was open is no news by then.
+        #expect(slow.signalOpened().isEmpty)
+        #expect(slow.machine.phase == .connecting(.join, until: slow.now + RoomClientMachine.mediaTimeout))
+        let silent = Dialogue()
+        silent.machine.connect(token: "token", request: silent.request(), at: silent.now)
+        _ = silent.said()
+        #expect(silent.pass(.milliseconds(10_900)).isEmpty)
+        #expect(silent.pass(.milliseconds(200)).last == "= 1 failed: \(RoomError.timedOut)")
+    }
+
+    @Test func `who may subscribe is said when we are let in, also after a connect that failed`() {
+        let dialogue = Dialogue()
+        dialogue.machine.setTrackPermissions(allowing: ["ann"])
+        for error in [RoomError.unreachable("gone"), .refused(status: 503)] {
+            dialogue.machine.connect(token: "token", request: dialogue.request(), at: dialogue.now)
+            _ = dialogue.said()
+            _ = dialogue.signalLost(error)
+        }
+        // The server lets us in, and no path for media is found.
+        dialogue.machine.connect(token: "token", request: dialogue.request(), at: dialogue.now)
+        _ = dialogue.said()
+        #expect(dialogue.server(Dialogue.join()) == ["! media", "> subscription_permission"])
+        #expect(dialogue.pass(.seconds(Int64(16))).last == "* over media_failure")
+        dialogue.machine.connect(token: "token", request: dialogue.request(), at: dialogue.now)
+        _ = dialogue.said()
+        #expect(dialogue.server(Dialogue.join()) == ["! media", "> subscription_permission"])
+        guard case .subscriptionPermission(let permissions)? = dialogue.requests.last else {
+            Issue.record("not said")
+            return
+        }
+        #expect(!permissions.allParticipants)
+        #expect(permissions.trackPermissions.map(\.participantIdentity) == ["ann"])
+        _ = dialogue.media(.stateChanged(.subscriber, .connected))
+        // Those of this room are not those of the next one.
+        dialogue.machine.leave()
+        dialogue.machine.connect(token: "token", request: dialogue.request(), at: dialogue.now)
+        _ = dialogue.said()
+        #expect(dialogue.server(Dialogue.join()) == ["! media"])
     }
 
     @Test func `a first message that is another is no server of LiveKit's`() {

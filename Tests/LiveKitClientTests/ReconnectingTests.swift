@@ -22,6 +22,30 @@ import Testing
                 == ["> sync_state", "! offer #2 restart", "> mute TR_mine", "* reconnected"])
     }
 
+    @Test func `what comes before the session goes on is passed over, but for another session`() {
+        let dialogue = Dialogue.connected([Dialogue.info("ann")])
+        _ = dialogue.signalLost()
+        #expect(dialogue.server(Dialogue.update(Dialogue.info("bob"))).isEmpty)
+        #expect(dialogue.server(.pong(0)).isEmpty)
+        #expect(dialogue.server(Self.reconnect) == ["> sync_state", "* reconnected"])
+        _ = dialogue.pass(.seconds(Int64(11)))
+        #expect(dialogue.signalLost().contains("! open /rtc reconnect=1 sid=PA_me"))
+        #expect(dialogue.server(Dialogue.join()).contains("! close"))
+    }
+
+    @Test func `who may subscribe is said once when the session goes on, and once in a new one`() {
+        let dialogue = Dialogue.connected()
+        _ = dialogue.signalLost()
+        dialogue.machine.setTrackPermissions(allowing: ["ann"])
+        #expect(dialogue.said().isEmpty)
+        #expect(dialogue.server(Self.reconnect) == ["> sync_state", "> subscription_permission", "* reconnected"])
+        _ = dialogue.pass(.seconds(Int64(11)))
+        _ = dialogue.server(.leave(.with { $0.action = .reconnect }))
+        dialogue.machine.setTrackPermissions(allowing: nil)
+        let lines = dialogue.server(Dialogue.join(sid: "PA_again"))
+        #expect(lines == ["! media", "> subscription_permission"])
+    }
+
     @Test func `new credentials for relays are used by the restart`() {
         let dialogue = Dialogue.connected()
         dialogue.publish()
@@ -53,19 +77,34 @@ import Testing
         dialogue.publish()
         dialogue.machine.setSubscribed(false, to: TrackSID("TR_2"))
         dialogue.machine.setQuality(TrackSID("TR_1"), nil)
+        // Of these the server has not told.
+        dialogue.machine.setSubscribed(false, to: TrackSID("TR_8"))
+        dialogue.machine.setQuality(TrackSID("TR_9"), nil)
+        _ = dialogue.server(
+            .offer(
+                .with {
+                    $0.id = 1
+                    $0.sdp = "their offer"
+                }))
         _ = dialogue.media(.answerMade(id: 1, sdp: "our answer"))
+        _ = dialogue.media(.channelOpen(.tracks, id: 5))
+        _ = dialogue.media(.channelReceived(.lossy, id: 3))
+        _ = dialogue.media(.channelReceived(.lossy, id: 7))
         _ = dialogue.hears(from: "ann", sequence: 9) { $0.user = .init() }
         _ = dialogue.signalLost()
         _ = dialogue.server(Self.reconnect)
         let state = try #require(
             dialogue.requests.compactMap { if case .syncState(let state) = $0 { state } else { nil } }.last)
-        #expect(state.answer.sdp == "our answer" && state.offer.sdp == "offer")
+        #expect(state.answer.sdp == "our answer" && state.offer.sdp == "their offer")
+        #expect(state.offer.type == "offer")
         #expect(state.subscription.trackSids == ["TR_2"] && !state.subscription.subscribe)
         #expect(state.trackSidsDisabled == ["TR_1"])
         #expect(state.publishTracks.map(\.cid) == ["c1"])
         #expect(state.datachannelReceiveStates.map(\.publisherSid) == ["PA_ann"])
         #expect(state.datachannelReceiveStates.map(\.lastSeq) == [9])
-        #expect(state.dataChannels.map(\.label) == ["_reliable", "_lossy"])
+        #expect(state.dataChannels.map(\.label) == ["_reliable", "_lossy", "_data_track", "_lossy"])
+        #expect(state.dataChannels.map(\.id) == [0, 2, 5, 7])
+        #expect(state.dataChannels.map(\.target) == [.publisher, .publisher, .publisher, .subscriber])
     }
 
     @Test func `reliable messages that the server has not got are sent again`() throws {
@@ -176,6 +215,18 @@ import Testing
                     $0.reason = .participantRemoved
                 }))
         #expect(lines.last == last)
+    }
+
+    @Test(arguments: [LiveKitDisconnectReason.unknownReason, .serverShutdown, .migration])
+    func `a server older than actions says with any reason that we are to come back`(reason: LiveKitDisconnectReason) {
+        let dialogue = Dialogue.connected()
+        let lines = dialogue.server(
+            .leave(
+                .with {
+                    $0.canReconnect = true
+                    $0.reason = reason
+                }))
+        #expect(lines == ["* reconnecting", "! no media", "! open /rtc"])
     }
 
     @Test func `it waits longer before each attempt, gives up the session and in the end everything`() {

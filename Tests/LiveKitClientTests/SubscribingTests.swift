@@ -101,6 +101,65 @@ import Testing
         #expect(lines == ["> subscribe TR_1", "> track_setting low", "> track_setting off"])
     }
 
+    private func lines(_ lines: [String]) -> [String] { lines.filter { $0.hasPrefix("> ") } }
+
+    @Test func `a track that the server has not told of is asked for without its publisher`() throws {
+        let dialogue = Dialogue.connected([Dialogue.info("ann", tracks: [Self.camera])], autoSubscribe: false)
+        dialogue.machine.setSubscribed(true, to: TrackSID("TR_9"))
+        #expect(dialogue.said() == ["> subscribe TR_9"])
+        dialogue.machine.setSubscribed(true, to: TrackSID("TR_1"))
+        #expect(dialogue.said() == ["> subscribe TR_1"])
+        let publishers = dialogue.requests.compactMap { request -> [String]? in
+            guard case .subscription(let update) = request else { return nil }
+            return update.participantTracks.map(\.participantSid)
+        }
+        #expect(publishers == [[], ["PA_ann"]])
+    }
+
+    @Test func `what was asked for before the room is joined is said then, and not in the next room`() {
+        let dialogue = Dialogue(autoSubscribe: false)
+        dialogue.machine.setSubscribed(true, to: TrackSID("TR_1"))
+        dialogue.machine.setQuality(TrackSID("TR_1"), .low)
+        #expect(dialogue.said().isEmpty)
+        let ann = Dialogue.info("ann", tracks: [Self.camera])
+        func join() -> [String] {
+            dialogue.machine.connect(token: "token", request: dialogue.request(), at: dialogue.now)
+            _ = dialogue.said()
+            return lines(dialogue.server(Dialogue.join([ann])))
+        }
+        // A connect that fails has not joined.
+        dialogue.machine.connect(token: "token", request: dialogue.request(), at: dialogue.now)
+        _ = dialogue.signalLost()
+        #expect(join() == ["> subscribe TR_1", "> track_setting low"])
+        _ = dialogue.media(.stateChanged(.subscriber, .connected))
+        dialogue.machine.leave()
+        #expect(join().isEmpty)
+        _ = dialogue.media(.stateChanged(.subscriber, .connected))
+        dialogue.machine.leave()
+        _ = dialogue.said()
+        // After the end it is for the room that comes, and of two words the last one counts.
+        dialogue.machine.setQuality(TrackSID("TR_1"), .low)
+        dialogue.machine.setQuality(TrackSID("TR_1"), .medium)
+        #expect(join() == ["> track_setting medium"])
+    }
+
+    @Test(arguments: [false, true])
+    func `what was asked for of a track ends with it`(leaves: Bool) throws {
+        let dialogue = Dialogue.connected([Dialogue.info("ann", tracks: [Self.camera])])
+        dialogue.machine.setSubscribed(false, to: TrackSID("TR_1"))
+        dialogue.machine.setQuality(TrackSID("TR_1"), nil)
+        let gone = Dialogue.info("ann", version: 2) { $0.state = leaves ? .disconnected : .active }
+        _ = dialogue.server(Dialogue.update(gone))
+        #expect(dialogue.machine.subscribing.wanted.isEmpty && dialogue.machine.subscribing.qualities.isEmpty)
+        // Another one of that name is another one.
+        _ = dialogue.server(Dialogue.update(Dialogue.info("ann", version: 3, tracks: [Self.camera])))
+        _ = dialogue.signalLost()
+        _ = dialogue.server(.reconnect(.init()))
+        let state = try #require(
+            dialogue.requests.compactMap { if case .syncState(let state) = $0 { state } else { nil } }.last)
+        #expect(state.subscription.trackSids.isEmpty && state.trackSidsDisabled.isEmpty)
+    }
+
     @Test func `those who are heard are told by how loud they are, until they are silent`() {
         let dialogue = Dialogue.connected([Dialogue.info("ann"), Dialogue.info("bob")])
         func speaks(_ sid: String, _ level: Float) -> LiveKitSpeakerInfo {

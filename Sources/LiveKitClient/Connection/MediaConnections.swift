@@ -90,7 +90,7 @@ actor MediaConnections {
             tasks.append(
                 Task { [report] in
                     guard (try? await channel.waitUntilOpen()) != nil, !Task.isCancelled else { return }
-                    await report(.channelOpen(label))
+                    await report(.channelOpen(label, id: channel.id ?? 0))
                 })
             // A server of clients with one connection answers on the same channel.
             listen(to: channel, label)
@@ -321,7 +321,9 @@ actor MediaConnections {
             guard let track = senders.first(where: { $0.value == transceiver })?.key else { return }
             await keyFrameRequested(track)
         case .dataChannel(let channel):
-            if let label = DataLabel(rawValue: channel.label) { listen(to: channel, label) }
+            guard let label = DataLabel(rawValue: channel.label) else { return }
+            listen(to: channel, label)
+            if target == .subscriber, let id = channel.id { await report(.channelReceived(label, id: id)) }
         case .negotiationNeeded, .iceCandidateError, .signalingStateChange, .iceConnectionStateChange,
             .iceGatheringStateChange, .track, .trackEnded:
             break

@@ -15,7 +15,16 @@ struct DataQueue {
     /// In bytes, of all frames that wait here.
     private static let frameBytesLimit = 1 << 20
 
-    private(set) var openLabels: [DataLabel] = []
+    /// A channel that is open.
+    struct Channel: Equatable {
+        var label: DataLabel
+        /// Its SCTP stream (W3C: id).
+        var id: UInt16
+        var target: SignalTarget
+    }
+
+    /// Ours on the publishing connection and the server's on the other, of each label one.
+    private(set) var channels: [Channel] = []
     private var waiting: [(label: DataLabel, bytes: [UInt8], isOfStream: Bool)] = []
     private var waitingBytes = 0
     /// Each frame is a list of packets.
@@ -27,13 +36,16 @@ struct DataQueue {
     /// The number of the last reliable message, by the sid of its sender.
     private(set) var lastReceived: [String: UInt32] = [:]
 
+    /// The channel of ours is open.
+    func isOpen(_ label: DataLabel) -> Bool { channels.contains { $0.label == label && $0.target == .publisher } }
+
     /// More than half of what may wait for the reliable channel does. Streams send no more of their content then: the
     /// rest is for the ends of streams, and for messages that are refused where there is no room.
-    var isHalfFull: Bool { !openLabels.contains(.reliable) && waitingBytes > Self.limit / 2 }
+    var isHalfFull: Bool { !isOpen(.reliable) && waitingBytes > Self.limit / 2 }
 
     /// Whether messages of so many bytes together can be sent now, or can wait for the channel.
     func hasRoom(for count: Int) -> Bool {
-        openLabels.contains(.reliable) || waitingBytes + count <= Self.limit
+        isOpen(.reliable) || waitingBytes + count <= Self.limit
     }
 
     /// Something waits for a channel.
@@ -42,7 +54,7 @@ struct DataQueue {
     /// There are new connections, whose channels are not open yet. Messages that wait will go over those. Frames of
     /// data tracks are dropped: they are out of date.
     mutating func newSession() {
-        openLabels = []
+        channels = []
         waitingFrames = []
         sent = []
         sentBytes = 0
@@ -61,7 +73,7 @@ struct DataQueue {
     mutating func admit(
         _ label: DataLabel, _ bytes: [UInt8], sequence: UInt32, isOfStream: Bool = false
     ) -> Admission {
-        let isOpen = openLabels.contains(label)
+        let isOpen = self.isOpen(label)
         // Before it is kept in `sent`: a message that is refused is not to be sent later either.
         guard isOpen || waitingBytes + bytes.count <= Self.limit else { return .full }
         if label == .reliable {
@@ -84,7 +96,7 @@ struct DataQueue {
     /// Takes a data track's frame. Where too much waits, the oldest frames are dropped, each with all of its packets,
     /// for a frame that lacks one is of no use.
     mutating func admit(frame packets: [[UInt8]]) -> Admission {
-        guard !openLabels.contains(.tracks) else { return .now }
+        guard !isOpen(.tracks) else { return .now }
         guard Self.size(of: packets) <= Self.frameBytesLimit else { return .full }
         waitingFrames.append(packets)
         while waitingFrames.count > Self.frameLimit
@@ -98,13 +110,19 @@ struct DataQueue {
     /// A channel is open.
     ///
     /// - Returns: the messages that have waited for it, which are to be sent.
-    mutating func opened(_ label: DataLabel) -> [[UInt8]] {
-        guard !openLabels.contains(label) else { return [] }
-        openLabels.append(label)
+    mutating func opened(_ label: DataLabel, id: UInt16) -> [[UInt8]] {
+        guard !isOpen(label) else { return [] }
+        channels.append(Channel(label: label, id: id, target: .publisher))
         let ready = waiting.filter { $0.label == label }.map(\.bytes)
         waiting.removeAll { $0.label == label }
         waitingBytes -= Self.size(of: ready)
         return ready
+    }
+
+    /// The server has opened a channel; it takes the place of an earlier one of the same label.
+    mutating func received(_ label: DataLabel, id: UInt16) {
+        channels.removeAll { $0.label == label && $0.target == .subscriber }
+        channels.append(Channel(label: label, id: id, target: .subscriber))
     }
 
     /// The frames that have waited for the channel of data tracks.
@@ -179,18 +197,23 @@ extension RoomClientMachine {
         if !negotiation.hasOffered { negotiatePublisher(at: now) }
     }
 
-    mutating func channelOpened(_ label: DataLabel) {
+    mutating func channelOpened(_ label: DataLabel, id: UInt16) {
         // The channel belongs to the session that was given up, whose connections are about to close.
         if case .waiting(.rejoin, _) = phase { return }
-        for bytes in data.opened(label) { put(.sendData(label, bytes)) }
+        for bytes in data.opened(label, id: id) { put(.sendData(label, bytes)) }
         guard label == .tracks else { return }
         for packets in data.takeFrames() { put(.sendFrame(packets)) }
+    }
+
+    mutating func channelReceived(_ label: DataLabel, id: UInt16) {
+        if case .waiting(.rejoin, _) = phase { return }
+        data.received(label, id: id)
     }
 
     /// Sends again what the server has not got after a reconnect: it has everything up to this number.
     mutating func resendData(after sequence: UInt32) {
         guard sequence > 0 else { return }
-        for bytes in data.sent(after: sequence) where data.openLabels.contains(.reliable) {
+        for bytes in data.sent(after: sequence) where data.isOpen(.reliable) {
             put(.sendData(.reliable, bytes))
         }
     }

@@ -65,7 +65,10 @@ enum MediaFact: Sendable {
     case trackAdded(LocalTrackID, cid: String)
     /// The peer connection cannot send it; the text says why.
     case trackRefused(LocalTrackID, String)
-    case channelOpen(DataLabel)
+    /// A channel of ours, on the publishing connection, is open; `id` is its SCTP stream (W3C: id).
+    case channelOpen(DataLabel, id: UInt16 = 0)
+    /// The server has opened a channel on the receiving connection.
+    case channelReceived(DataLabel, id: UInt16)
     case message(DataLabel, [UInt8])
     /// A description was not taken.
     case failed(SignalTarget, String)

@@ -19,8 +19,8 @@ struct Negotiation {
     var wantsICERestart = false
     var lastOfferID: UInt32 = 0
     var hasOffered = false
-    /// The descriptions that we have sent last, for `syncState`.
-    var lastOffer = ""
+    /// The server's last offer, and the last answer of ours, for `syncState`.
+    var lastServerOffer = ""
     var lastAnswer = ""
     var states: [SignalTarget: PeerConnectionState] = [:]
     /// Set when the server has closed a peer connection: until then its `leave` is waited for, which says why.
@@ -117,7 +117,8 @@ extension RoomClientMachine {
         case .receiving(let streams): streamsChanged(streams)
         case .trackAdded(let track, let cid): trackAdded(track, cid: cid, at: now)
         case .trackRefused(let track, let why): trackRefused(track, why)
-        case .channelOpen(let label): channelOpened(label)
+        case .channelOpen(let label, let id): channelOpened(label, id: id)
+        case .channelReceived(let label, let id): channelReceived(label, id: id)
         case .message(let label, let bytes): messageReceived(bytes, label, at: now)
         case .failed: lose(.rejoin, because: .media("a description was not taken"), at: now)
         }
@@ -125,7 +126,6 @@ extension RoomClientMachine {
 
     private mutating func offerMade(_ id: UInt32, _ sdp: String) {
         guard case .offering(id, _) = negotiation.offering else { return }
-        negotiation.lastOffer = sdp
         sayNow(
             .offer(
                 .with {

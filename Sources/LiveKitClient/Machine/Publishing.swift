@@ -76,7 +76,6 @@ extension RoomClientMachine {
             publishing.tracks[place].info = nil
             put(.media(.addTrack(publishing.tracks[place].id, publishing.tracks[place].format)))
         }
-        sayPermissions()
     }
 
     mutating func trackAdded(_ id: LocalTrackID, cid: String, at now: Instant) {
@@ -193,9 +192,10 @@ extension RoomClientMachine {
         sayPermissions()
     }
 
-    /// Sends the permissions again. The server forgets them with the session, so each connection begins with them.
+    /// Sends the permissions. The server forgets them with the session, so each connection begins with them, and they
+    /// do not wait for one.
     mutating func sayPermissions() {
-        if let permissions = publishing.permissions { say(.subscriptionPermission(permissions)) }
+        if let permissions = publishing.permissions { sayNow(.subscriptionPermission(permissions)) }
     }
 
     /// The server has answered a request: it has done it, or refuses it.

@@ -21,8 +21,14 @@ extension RoomClientMachine {
     }
 
     mutating func openSignal(_ purpose: Purpose, at now: Instant) {
-        move(to: .signaling(purpose, until: now + Self.signalTimeout))
+        move(to: .signaling(purpose, until: now + Self.openTimeout))
         put(.openSignal(signalPath(purpose)))
+    }
+
+    /// The WebSocket is open, and the server's first message is to follow.
+    mutating func signalOpened(at now: Instant) {
+        guard case .signaling(let purpose, _) = phase else { return }
+        move(to: .signaling(purpose, until: now + Self.signalTimeout))
     }
 
     /// Leaves the room.
@@ -47,16 +53,23 @@ extension RoomClientMachine {
             return reconnectReceived(response, reason, at: now)
         case (.signaling(let purpose, _), .join(let response)) where purpose == .join || purpose == .rejoin:
             return joinReceived(response, purpose, at: now)
-        case (.signaling, _): return signalLost(.unreachable("its first message is not one of LiveKit's"), at: now)
+        case (.signaling(.resume, _), .join): return signalLost(Self.notLiveKit, at: now)
+        // A server that has our session may tell of the room before it says `reconnect`. What is told then comes again.
+        case (.signaling(.resume, _), _): return
+        case (.signaling, _): return signalLost(Self.notLiveKit, at: now)
         case (.connecting, _), (.connected, _): break
         }
         received(response, at: now)
     }
 
+    private static let notLiveKit = RoomError.unreachable("its first message is not one of LiveKit's")
+
     private mutating func received(_ response: LiveKitSignalResponse.OneOf_Message, at now: Instant) {
         switch response {
         case .answer(let answer): answerReceived(answer)
-        case .offer(let offer): put(.media(.takeOffer(id: offer.id, sdp: offer.sdp)))
+        case .offer(let offer):
+            negotiation.lastServerOffer = offer.sdp
+            put(.media(.takeOffer(id: offer.id, sdp: offer.sdp)))
         case .trickle(let trickle):
             guard let target = SignalTarget(trickle.target), !trickle.candidateInit.isEmpty else { return }
             put(.media(.addCandidate(target, json: trickle.candidateInit)))
@@ -114,11 +127,13 @@ extension RoomClientMachine {
         if response.fastPublish || !response.subscriberPrimary || data.hasWaiting || !dataPublishing.tracks.isEmpty {
             negotiatePublisher(at: now)
         }
+        // Before any track is announced.
+        sayPermissions()
+        subscriptionsBeginAnew()
         if purpose == .rejoin {
             // The held requests name things of the session that is over. What follows makes those of the new one.
             forgetHeld()
             endStreams(at: now)
-            subscriptionsBeginAnew()
             publishAgain()
             dataSubscriptionsBeginAnew(at: now)
             publishDataTracksAgain(at: now)
@@ -165,9 +180,9 @@ extension RoomClientMachine {
         case .resume: lose(.resume(.rrUnknown), because: .disconnected(DisconnectReason(leave.reason)), at: now)
         case .reconnect: lose(.rejoin, because: .disconnected(DisconnectReason(leave.reason)), at: now)
         case .disconnect, .UNRECOGNIZED:
-            // Servers older than `action` ask for a new session in this way.
-            if leave.canReconnect, leave.reason == .unknownReason {
-                lose(.rejoin, because: .disconnected(.unknown), at: now)
+            // Servers older than `action` ask for a new session in this way, whatever their reason is.
+            if leave.canReconnect {
+                lose(.rejoin, because: .disconnected(DisconnectReason(leave.reason)), at: now)
             } else {
                 end(DisconnectReason(leave.reason))
             }
@@ -179,6 +194,8 @@ extension RoomClientMachine {
         if case .disconnected = phase { return }
         if case .idle = phase { return }
         let wasInRoom = isInRoom
+        // What was asked for beforehand is kept for the next `connect`, and what was asked for in the room is not.
+        let neverJoined = requests.connecting != nil
         move(to: .disconnected(reason))
         put(.closeSignal)
         put(.closeMedia)
@@ -192,7 +209,10 @@ extension RoomClientMachine {
         endLocalDataTracks(because: error)
         endRemoteDataTracks(because: error)
         negotiation = Negotiation()
+        let permissions = neverJoined ? publishing.permissions : nil
         publishing = Publishing()
+        publishing.permissions = permissions
+        if !neverJoined { subscribing = Subscribing() }
         // Messages that still wait were meant for this room, and must not go to the next one.
         data = DataQueue()
         dataPublishing = DataPublishing()

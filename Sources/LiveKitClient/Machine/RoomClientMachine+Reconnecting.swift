@@ -118,19 +118,23 @@ extension RoomClientMachine {
                     $0.sdp = negotiation.lastAnswer
                 }
             }
-            if !negotiation.lastOffer.isEmpty {
+            // With two peer connections it is the server's offer, to which the answer belongs.
+            if !negotiation.lastServerOffer.isEmpty {
                 state.offer = .with {
                     $0.type = "offer"
-                    $0.sdp = negotiation.lastOffer
+                    $0.sdp = negotiation.lastServerOffer
                 }
             }
             // With automatic subscription these are the tracks that are not wanted, otherwise those that are.
+            let exceptions = subscribing.wanted.filter {
+                $0.value != options.autoSubscribe && roster.track($0.key) != nil
+            }
             state.subscription = .with {
                 $0.subscribe = !options.autoSubscribe
-                $0.trackSids =
-                    subscribing.wanted.filter { $0.value != options.autoSubscribe }.map(\.key.rawValue).sorted()
+                $0.trackSids = exceptions.map(\.key.rawValue).sorted()
             }
-            state.trackSidsDisabled = subscribing.qualities.filter { $0.value == nil }.map(\.key.rawValue).sorted()
+            let disabled = subscribing.qualities.filter { $0.value == nil && roster.track($0.key) != nil }
+            state.trackSidsDisabled = disabled.map(\.key.rawValue).sorted()
             state.publishTracks = publishing.tracks.compactMap { track in
                 guard let cid = track.cid, let info = track.info else { return nil }
                 return .with {
@@ -140,11 +144,11 @@ extension RoomClientMachine {
             }
             state.publishDataTracks = publishedDataTracks
             if !dataSubscribing.wanted.isEmpty { state.dataSubscription = wantedDataTracks }
-            state.dataChannels = data.openLabels.enumerated().map { place, label in
+            state.dataChannels = data.channels.map { channel in
                 .with {
-                    $0.label = label.rawValue
-                    $0.id = UInt32(place)
-                    $0.target = .publisher
+                    $0.label = channel.label.rawValue
+                    $0.id = UInt32(channel.id)
+                    $0.target = channel.target.message
                 }
             }
             state.datachannelReceiveStates = data.lastReceived.sorted { $0.key < $1.key }.map { publisher, last in

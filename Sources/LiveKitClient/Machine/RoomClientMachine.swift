@@ -17,7 +17,7 @@ struct RoomClientMachine {
 
     enum Phase: Equatable {
         case idle
-        /// The WebSocket is opened, and the server's first message is awaited.
+        /// The WebSocket is being opened, or is open and the server's first message is awaited.
         case signaling(Purpose, until: Instant)
         /// We are in the room, and paths for media are looked for.
         case connecting(Purpose, until: Instant)
@@ -35,6 +35,8 @@ struct RoomClientMachine {
         }
     }
 
+    /// How long the WebSocket may take to open. It gives up before that, after ten seconds, and says why.
+    static let openTimeout = Interval.seconds(Int64(11))
     /// How long we wait for the server's first message, and then for media: as LiveKit's SDKs do.
     static let signalTimeout = Interval.seconds(Int64(7))
     static let mediaTimeout = Interval.seconds(Int64(15))

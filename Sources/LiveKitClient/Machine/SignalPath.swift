@@ -3,7 +3,8 @@ internal import LiveKitProtocol
 
 /// What is asked of the server when the WebSocket is opened.
 struct SignalPath: Sendable, Equatable {
-    /// The version of LiveKit's signaling protocol that we announce: that of its own current SDKs.
+    /// The version of LiveKit's signaling protocol that we announce: its Swift SDK's. From 17 on servers may leave
+    /// behind pictures what we do not take off (packet trailers).
     static let protocolVersion = 16
     /// The version of what participants send to each other: 2 has data streams whose header may have the whole content
     /// in it, and RPC by streams.

@@ -17,18 +17,27 @@ struct Subscribing {
         defer { (streams, subscribed) = ([], [:]) }
         return subscribed.keys.sorted { $0.rawValue < $1.rawValue }
     }
+
+    /// Forgets what was asked for of a track.
+    mutating func forget(_ sid: TrackSID) {
+        wanted[sid] = nil
+        qualities[sid] = nil
+    }
 }
 
 extension RoomClientMachine {
-    /// Asks for a track, or says that it is not wanted any more.
+    /// Asks for a track, or says that it is not wanted any more. Outside of a room it is said after the next `join`.
     mutating func setSubscribed(_ isSubscribed: Bool, to sid: TrackSID) {
         subscribing.wanted[sid] = isSubscribed
-        guard let (_, participant) = roster.track(sid) else { return }
+        guard isInRoom else { return }
+        // A track that the server has not told of may be there all the same; otherwise it answers that there is none.
+        let participant = roster.track(sid)?.participant
         say(
             .subscription(
                 .with {
                     $0.trackSids = [sid.rawValue]
                     $0.subscribe = isSubscribed
+                    guard let participant else { return }
                     $0.participantTracks = [
                         .with {
                             $0.participantSid = participant.sid.rawValue
@@ -38,9 +47,11 @@ extension RoomClientMachine {
                 }))
     }
 
-    /// Which size of a picture is wanted; nil for none, though it stays subscribed.
+    /// Which size of a picture is wanted; nil for none, though it stays subscribed. Outside of a room it is said after
+    /// the next `join`.
     mutating func setQuality(_ sid: TrackSID, _ quality: VideoQuality?) {
         subscribing.qualities.updateValue(quality, forKey: sid)
+        guard isInRoom else { return }
         say(
             .trackSetting(
                 .with {
@@ -50,13 +61,13 @@ extension RoomClientMachine {
                 }))
     }
 
-    /// Asks again in a new session. Tracks have the same sids in it, unless their publishers have a new session too.
+    /// Asks at the beginning of a session, and again in a new one. Tracks have the same sids in that, unless their
+    /// publishers have a new session too: what was asked for of those that are gone is forgotten by then.
     mutating func subscriptionsBeginAnew() {
         for (sid, isWanted) in subscribing.wanted.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             setSubscribed(isWanted, to: sid)
         }
-        for (sid, quality) in subscribing.qualities.sorted(by: { $0.key.rawValue < $1.key.rawValue })
-        where roster.track(sid) != nil {
+        for (sid, quality) in subscribing.qualities.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             setQuality(sid, quality)
         }
     }
@@ -84,8 +95,9 @@ extension RoomClientMachine {
         }
     }
 
-    /// The track is over.
+    /// The track is over, and with it what was asked for of it.
     mutating func unsubscribed(_ sid: TrackSID) {
+        subscribing.forget(sid)
         guard subscribing.subscribed.removeValue(forKey: sid) != nil else { return }
         subscribing.streams.removeAll { $0.trackSID == sid }
         put(.unsubscribed(sid))

@@ -49,7 +49,7 @@ extension Room {
         guard generation == socketGeneration else { return }
         let now = NetworkLoop.now
         switch fact {
-        case .open: return
+        case .open: machine.signalOpened(at: now)
         case .message(let bytes):
             // What cannot be read, or is of a protocol newer than ours, is passed over.
             guard let message = try? LiveKitSignalResponse(serializedBytes: bytes).message else { return }

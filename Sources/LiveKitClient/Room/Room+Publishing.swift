@@ -104,8 +104,8 @@ extension Room {
     }
 
     /// Says who may subscribe to our tracks, to those that are published later as well: the participants that are
-    /// named, or everybody with nil, which is how it begins. Outside of a room it is kept for the next one; leaving
-    /// forgets it.
+    /// named, or everybody with nil, which is how it begins. Outside of a room it is kept for the next one, also where
+    /// `connect` fails; leaving forgets it.
     public func setTrackSubscriptionPermissions(allowing identities: [ParticipantIdentity]?) async {
         machine.setTrackPermissions(allowing: identities)
         await apply()

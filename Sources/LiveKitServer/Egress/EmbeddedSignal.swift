@@ -140,6 +140,7 @@ struct EmbeddedParticipants: Sendable {
                 guard let worker = worker(room) else { return tell(.closed(.refused(status: 404))) }
                 let link = EmbeddedSignal(worker, tell: tell)
                 channel.opened(link)
+                tell(.open)
                 let request = LiveKitJoinRequest(query: query)
                 let arrival = Arrival(identity: identity, claims: claims, mode: .dual, request: request)
                 if request.reconnect {

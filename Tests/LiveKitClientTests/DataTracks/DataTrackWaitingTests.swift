@@ -33,7 +33,11 @@ import Testing
                 let answer = try await server.setLocalDescription()
                 connections.enqueue(.takeAnswer(sdp: answer.sdp))
             }
-            if case .channelOpen(.tracks) = fact { break }
+            if case .channelOpen(.tracks, let id) = fact {
+                // RFC 8832 §6: the third channel of the client's in DTLS, or of the server's.
+                #expect([4, 5].contains(id))
+                break
+            }
         }
         for await event in events {
             if case .dataChannel(let channel) = event, channel.label == DataLabel.tracks.rawValue { return channel }
