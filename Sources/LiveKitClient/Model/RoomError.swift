@@ -21,7 +21,7 @@ public enum RoomError: Error, Sendable, Hashable {
     case requestRefused(RequestRefusal, message: String)
     /// Our side of a peer connection failed.
     case media(String)
-    /// A message is longer than `limit` bytes.
+    /// A message, with its topic, its recipients and what the protocol adds, is longer than `limit` bytes.
     case dataTooLarge(limit: Int)
     /// Too many messages are queued to be sent.
     case dataBacklog
@@ -87,7 +87,7 @@ extension RoomError: CustomStringConvertible {
         case .requestRefused(let reason, let message):
             "The server refused it (\(reason.rawValue))" + (message.isEmpty ? "." : ": \(message)")
         case .media(let how): "The media connection failed: \(how)"
-        case .dataTooLarge(let limit): "The message is longer than \(limit) bytes."
+        case .dataTooLarge(let limit): "The message, with what goes along, is longer than \(limit) bytes."
         case .dataBacklog: "Too many messages wait to be sent."
         case .dataTrackEnded: "The data track is not published any more."
         case .dataTrackEncrypted: "The data track is encrypted, and cannot be read here."

@@ -8,8 +8,9 @@ extension Room {
     /// while 4 MiB of others are still to be sent, or 2 MiB are queued for the connection.
     ///
     /// - Parameter isReliable: repeated until it arrives, in order; otherwise sent once.
-    /// - Throws: `dataTooLarge` beyond 64,000 bytes, `notConnected` outside of a room, `dataBacklog` for a lossy one
-    ///   when too much waits for the connection, `notEncryptable` where messages are encrypted and there is no key.
+    /// - Throws: `dataTooLarge` beyond 64,000 bytes with topic, recipients and what the protocol adds: some 100 bytes,
+    ///   and each name; `notConnected` outside of a room, `dataBacklog` for a lossy one when too much waits for the
+    ///   connection, `notEncryptable` where messages are encrypted and there is no key.
     public func publish(
         data: [UInt8], isReliable: Bool = true, to destinations: [ParticipantIdentity] = [], topic: String? = nil
     ) async throws(RoomError) {

@@ -6,7 +6,8 @@ public enum PeerError: Error, Sendable, Equatable {
     case unknownTransceiver
     /// The transceiver was not made with such a layer (W3C: InvalidAccessError).
     case unknownLayer
-    /// The transceiver is not negotiated for sending just now, or another payload format was negotiated.
+    /// Nothing can be sent on this transceiver now, or nothing of this format: `PeerConnection.sendingFormat(of:)` says
+    /// which was negotiated.
     case notSending
     /// A description or candidate was refused.
     case negotiation(NegotiationError)
@@ -18,7 +19,7 @@ extension PeerError: CustomStringConvertible {
         case .closed: "The peer connection is closed."
         case .unknownTransceiver: "This transceiver belongs to another peer connection."
         case .unknownLayer: "The transceiver has no layer of this name."
-        case .notSending: "Nothing is negotiated to be sent on this transceiver."
+        case .notSending: "Nothing can be sent on this transceiver now, or nothing of this format."
         case .negotiation(let error): "\(error)"
         }
     }
