@@ -47,6 +47,13 @@ def test_version_is_a_number():
         (["call", "--room", "one", "--as", "A", "--caller"], "'one'"),
         (["call", "--room", "1.5", "--as", "A", "--caller"], "'1.5'"),
         (["call", "--room", "99999999999999999999", "--as", "A", "--caller"], "'9999"),
+        (["call", "--room", "9007199254740992", "--as", "A", "--caller"], "--room takes"),
+        (["call", "--room", "-9007199254740992", "--as", "A", "--caller"], "--room takes"),
+        (["call", "--room", "1", "--as", "A", "--caller", "--ice-user", "a"], "are about --ice-server"),
+        (
+            ["call", "--room", "1", "--as", "A", "--caller", "--stun", "stun:a", "--ice-credential", "b"],
+            "are about --ice-server",
+        ),
         (["call", "--room", "1", "--as", "A", "--caller", "--duration", "0"], "--duration takes"),
         (["call", "--room", "1", "--as", "A", "--caller", "--duration", "soon"], "'soon'"),
         (["call", "--room", "1", "--as", "A", "--caller", "--duration", "-5s"], "--duration"),
@@ -71,3 +78,27 @@ def test_a_wrong_command_line_is_status_64_and_says_what_is_wrong(arguments, say
     first = done.stderr.splitlines()[0]
     assert first.startswith("Error: ") and says in first, done.stderr
     assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["call", "--room", "1", "--as", "A", "--caller", "--duration"],
+        ["call", "--room", "1", "--as", "A", "--caller", "--restart-ice"],
+        ["call", "--room", "1", "--as", "A", "--caller", "--wait"],
+        ["demo", "--duration"],
+        ["join", "--duration"],
+        ["join", "--wait"],
+        ["serve", "--drain-timeout"],
+        ["serve", "--ring-time"],
+        ["serve", "--shutdown-delay"],
+        ["serve", "--turn-relay-ports"],
+        ["token", "create", "--valid-for"],
+    ],
+)
+def test_whoever_gives_no_time_is_told_how_one_is_written(arguments):
+    done = run(*arguments, "soon")
+    assert done.returncode == 64, done.stderr
+    first, *rest = done.stderr.splitlines()
+    assert f"'soon' is invalid for '{arguments[-1]} <" in first, done.stderr
+    assert re.search(r", as \d+(s|m|-\d+)", " ".join(" ".join(rest).split())), done.stderr

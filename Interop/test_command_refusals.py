@@ -122,10 +122,6 @@ def test_a_name_that_no_room_takes(server, name, says):
     fails(*call_arguments(server.url, 1, name), says=says)
 
 
-def test_a_room_that_does_not_exist(server):
-    fails(*call_arguments(server.url, 2**53), says="too large for a room")
-
-
 def test_a_negative_room(server):
     fails(*call_arguments(server.url, -3, "Ann", "caller", "--wait", "700ms"), says="Nobody came into room -3")
 

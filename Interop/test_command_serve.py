@@ -171,8 +171,8 @@ def test_a_port_for_the_relay_that_is_taken():
 @pytest.mark.parametrize(
     "options, says",
     [
-        (["--host", "192.0.2.1"], "192.0.2.1"),
-        (["--host", "nowhere.invalid"], "nowhere.invalid"),
+        (["--host", "192.0.2.1"], "--host: 192.0.2.1 is not an address of this machine"),
+        (["--host", "nowhere.invalid"], "--host: The name nowhere.invalid is not known"),
         (["--web", "/nowhere"], "no web page in /nowhere"),
         (["--tls-certificate", "/nowhere.pem", "--tls-key", "/nowhere.key"], "/nowhere"),
         (["--address", "here"], '"here" is not an IP address'),
@@ -182,6 +182,7 @@ def test_a_port_for_the_relay_that_is_taken():
             "none of 203.0.113.7, 203.0.113.8 is an address of this machine",
         ),
         (["--data", "/etc/hostname"], "--data takes a folder, and /etc/hostname is a file."),
+        (["--data", "/proc/nowhere"], "The folder /proc/nowhere cannot be made: No such file or directory."),
     ],
 )
 def test_a_server_that_cannot_start(options, says):

@@ -395,7 +395,7 @@ def test_without_a_token_or_a_key_it_says_what_is_missing(options, missing):
     environment = {name: value for name, value in os.environ.items() if not name.startswith("LIVEKIT_")}
     done = subprocess.run(
         [find_roost(), "join", *options], capture_output=True, text=True, timeout=PATIENCE, env=environment)
-    assert (done.returncode, done.stderr) == (1, f"roost: {missing}\n")
+    assert (done.returncode, done.stderr) == (64, f"roost: {missing}\n")
 
 
 @pytest.mark.parametrize("options", [

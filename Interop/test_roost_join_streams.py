@@ -140,6 +140,9 @@ def test_two_of_ours_send_each_other_what_they_like(sfu, room, join, tmp_path):
     bob, eve = join("bob"), join("eve")
     bob.wait_for("participant_connected", participant="eve")
     eve.tell({"do": "read_text", "topic": "notes"})
+    eve.tell({"do": "read_files", "topic": "files", "folder": "/proc/nowhere"})
+    eve.wait_for(
+        "command_failed", do="read_files", reason="the folder /proc/nowhere cannot be made: No such file or directory")
     eve.tell({"do": "read_files", "topic": "files", "folder": str(tmp_path)})
     eve.tell({"do": "data", "text": "ready"})
     bob.wait_for("data_received", text="ready")

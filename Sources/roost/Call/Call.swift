@@ -57,13 +57,15 @@ struct Call: AsyncParsableCommand {
         help: ArgumentHelp("A file to send as the microphone: Ogg Opus. Default: the test tones.", valueName: "file"))
     var audio: String?
 
-    @Option(help: ArgumentHelp("Give up when no call has begun after this long.", valueName: "time"))
+    @Option(help: ArgumentHelp("Give up when no call has begun after this long, as 10s or 2m.", valueName: "time"))
     var wait: TimeSpan = TimeSpan(.seconds(120))
 
     @Option(help: "Use only this video codec. Default: what the file is, or what both sides can.")
     var codec: Codec?
 
-    @Option(help: ArgumentHelp("Restart ICE this long after the call connected, for tests.", valueName: "time"))
+    @Option(
+        help: ArgumentHelp(
+            "Restart ICE this long after the call connected, as 10s or 2m; for tests.", valueName: "time"))
     var restartIce: TimeSpan?
 
     func validate() throws {

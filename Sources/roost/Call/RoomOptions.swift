@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import ClientKit
 internal import RTCEngine
 internal import RTCNetwork
 internal import RTCSecurity
@@ -58,6 +59,12 @@ struct RoomOptions: ParsableArguments {
     var json = false
 
     func validate() throws {
+        guard CallRoomID(room) != nil else {
+            throw ValidationError("--room takes a whole number of at most 53 bits.")
+        }
+        guard !iceServer.isEmpty || (iceUser == nil && iceCredential == nil) else {
+            throw ValidationError("--ice-user and --ice-credential are about --ice-server.")
+        }
         guard duration.map({ $0.duration > .zero }) ?? true else {
             throw ValidationError("--duration takes a time of more than nothing, such as 10s.")
         }

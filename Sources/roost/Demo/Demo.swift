@@ -18,7 +18,7 @@ struct Demo: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The folder for recordings and report.", valueName: "folder"))
     var output = "demo-output"
 
-    @Option(help: ArgumentHelp("How long the call lasts.", valueName: "time"))
+    @Option(help: ArgumentHelp("How long the call lasts, as 10s or 2m.", valueName: "time"))
     var duration: TimeSpan = TimeSpan(.seconds(12))
 
     @Option(help: "The video codec.")

@@ -66,7 +66,7 @@ struct Join: AsyncParsableCommand {
     @Flag(help: "Take commands as lines of JSON from standard input.")
     var commands = false
 
-    @Option(help: ArgumentHelp("Give up when we are not in the room after this long.", valueName: "time"))
+    @Option(help: ArgumentHelp("Give up when we are not in the room after this long, as 10s or 2m.", valueName: "time"))
     var wait = TimeSpan(.seconds(30))
 
     @Option(help: ArgumentHelp("Leave after this long, as 10s or 2m. Default: no limit.", valueName: "time"))

@@ -56,7 +56,8 @@ struct JoinAccess: ParsableArguments {
         let environment = ProcessInfo.processInfo.environment
         guard let room, let identity else {
             guard let token = environment["LIVEKIT_TOKEN"], !token.isEmpty else {
-                throw CommandError("Who joins which room? Give --token, or --room and --as with an API key.")
+                throw CommandError(
+                    "Who joins which room? Give --token, or --room and --as with an API key.", status: 64)
             }
             return token
         }
@@ -83,7 +84,7 @@ struct JoinAccess: ParsableArguments {
             guard let name = environment["LIVEKIT_API_KEY"], let secret = environment["LIVEKIT_API_SECRET"] else {
                 throw CommandError(
                     "There is no API key to make a token with: give --key or --livekit-dev, or set LIVEKIT_API_KEY and "
-                        + "LIVEKIT_API_SECRET in the environment.")
+                        + "LIVEKIT_API_SECRET in the environment.", status: 64)
             }
             return try APIKey(name, secret: secret, allowsShortSecret: true)
         } catch let problem as APIKeyProblem {

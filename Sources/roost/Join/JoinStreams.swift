@@ -62,12 +62,7 @@ extension JoinRunner {
         guard command.wanted ?? true else { return await room.registerByteStreamHandler(for: topic, nil) }
         let folder = try command.needed(\.folder, "folder")
         let limit = command.limit ?? Self.usualFileLimit
-        do {
-            try FileManager.default.createDirectory(
-                atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        } catch {
-            throw CommandError("the folder \(folder) cannot be made: \(error.localizedDescription)")
-        }
+        if let reason = Folder.make(folder) { throw CommandError("the folder \(folder) cannot be made: \(reason)") }
         await room.registerByteStreamHandler(for: topic) { [output] reader, sender in
             await Self.read(reader, from: sender, into: folder, atMost: limit, output)
         }

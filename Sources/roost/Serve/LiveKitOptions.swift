@@ -115,8 +115,8 @@ struct LiveKitOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "After being told to end, and after --shutdown-delay: how long to wait for people to leave their rooms, while "
-                + "no new rooms are taken.", valueName: "time"))
+            "After being told to end, and after --shutdown-delay: how long, as 10s or 2m, to wait for people to leave "
+                + "their rooms, while no new rooms are taken.", valueName: "time"))
     var drainTimeout = TimeSpan(.zero)
 
     func validate() throws {
@@ -175,11 +175,13 @@ struct LiveKitOptions: ParsableArguments {
         let keys = try apiKeys(host: host)
         guard keys.isEmpty else { return keys }
         if clusterURL != nil {
-            throw CommandError("--livekit-url needs the cluster's API key: --livekit-key or --livekit-dev.")
+            throw CommandError("--livekit-url needs the cluster's API key: --livekit-key or --livekit-dev.", status: 64)
         }
-        if let option = optionForOthers { throw CommandError("\(option) needs --livekit-key or --livekit-dev.") }
+        if let option = optionForOthers {
+            throw CommandError("\(option) needs --livekit-key or --livekit-dev.", status: 64)
+        }
         if !rooms, let option = optionForMedia {
-            throw CommandError("\(option) needs --livekit-key, --livekit-dev or --rooms.")
+            throw CommandError("\(option) needs --livekit-key, --livekit-dev or --rooms.", status: 64)
         }
         return []
     }

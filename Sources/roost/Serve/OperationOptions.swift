@@ -15,8 +15,8 @@ struct OperationOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "How long to go on serving after being told to end, while /health/ready says no, so that balancers notice.",
-            valueName: "time"))
+            "How long, as 10s or 2m, to go on serving after being told to end, while /health/ready says no, so that "
+                + "balancers notice.", valueName: "time"))
     var shutdownDelay = TimeSpan(.zero)
 
     /// For all loggers that are made from here on. Once.

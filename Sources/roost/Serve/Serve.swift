@@ -270,6 +270,8 @@ struct Serve: AsyncParsableCommand {
             switch error {
             case .cannotListen(_, _, .portTaken), .cannotListen(_, _, .needsRoot):
                 throw CommandError("\(error) \(option) takes another one.")
+            case .cannotListen(_, _, .unknownHost), .cannotListen(_, _, .addressNotHere):
+                throw CommandError("--host: \(error)")
             case .cannotListen, .cannotUseTLSFile, .shutDown: throw CommandError("\(error)")
             }
         }

@@ -27,15 +27,12 @@ struct ServedChat: Sendable {
         let now: @Sendable () -> Timestamp = {
             Timestamp(milliseconds: Int64((Date().timeIntervalSince1970 * 1_000).rounded(.down)))
         }
-        do {
-            // Nobody else on the machine reads what people write.
-            try FileManager.default.createDirectory(
-                atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        } catch {
+        // Nobody else on the machine reads what people write.
+        if let reason = Folder.make(folder) {
             throw CommandError(
                 FileManager.default.fileExists(atPath: folder)
                     ? "--data takes a folder, and \(folder) is a file."
-                    : "The folder \(folder) cannot be made: \(error.localizedDescription)")
+                    : "The folder \(folder) cannot be made: \(reason).")
         }
         let mailer = try mail.mailer(now: now, logger: logger)
         // A folder beside a database of several servers may be all of theirs.

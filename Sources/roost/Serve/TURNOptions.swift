@@ -26,7 +26,7 @@ struct TURNOptions: ParsableArguments {
             valueName: "ip"))
     var turnPublicAddress: [String] = []
 
-    @Option(help: ArgumentHelp("The UDP ports that are relayed from.", valueName: "first-last"))
+    @Option(help: ArgumentHelp("The UDP ports that are relayed from, as 50000-50999.", valueName: "first-last"))
     var turnRelayPorts = PortRange(defaults.relayPorts)
 
     @Option(

@@ -28,7 +28,7 @@ struct TokenCreate: AsyncParsableCommand {
     @Option(help: "The name that others see.")
     var name: String?
 
-    @Option(help: ArgumentHelp("How long it is good for.", valueName: "time"))
+    @Option(help: ArgumentHelp("How long it is good for, as 30m or 12h.", valueName: "time"))
     var validFor = TimeSpan(.seconds(AccessToken.usualValidity))
 
     @Option(help: ArgumentHelp("Text that others in the room get with the participant.", valueName: "text"))
