@@ -58,6 +58,7 @@ public enum MediaContainer: Sendable, Hashable, CaseIterable {
     /// G.711 only.
     case wav
 
+    /// For people, as "MP4".
     public var name: String {
         switch self {
         case .mp4: "MP4"

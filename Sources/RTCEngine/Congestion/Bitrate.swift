@@ -5,6 +5,7 @@ public struct Bitrate: Hashable, Comparable, Sendable {
 
     /// More than any path that this is for; keeps products of rates and times far from an overflow.
     public static let highest: Bitrate = Bitrate(bitsPerSecond: Int64(100_000_000_000))
+    /// Nothing.
     public static let zero: Bitrate = Bitrate(bitsPerSecond: Int64(0))
 
     /// Values out of range become the nearest in it.
@@ -16,7 +17,9 @@ public struct Bitrate: Hashable, Comparable, Sendable {
         self.bitsPerSecond = bitsPerSecond > 0 ? Int64(min(bitsPerSecond, 1e11)) : 0
     }
 
+    /// Thousands of bits a second; out of range the nearest in it.
     public static func kilobits(_ value: Int64) -> Bitrate { Bitrate(bitsPerSecond: Double(value) * 1e3) }
+    /// Millions of bits a second; likewise.
     public static func megabits(_ value: Int64) -> Bitrate { Bitrate(bitsPerSecond: Double(value) * 1e6) }
 
     /// The rate at which so many bytes go in an interval; zero for no time.

@@ -11,6 +11,7 @@ public struct CongestionConfiguration: Sendable, Hashable {
         case forwarded
     }
 
+    /// Whether packets wait for their turn, and which.
     public var pacing: Pacing
     /// What is sent before anything is known of the path.
     public var startBitrate: Bitrate

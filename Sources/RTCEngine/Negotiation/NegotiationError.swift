@@ -74,6 +74,7 @@ public enum NegotiationError: Error, Sendable, Hashable {
     case unknownSection
     /// The candidate is of a generation that the remote description does not show.
     case unknownGeneration
+    /// The candidate is not written as one (RFC 8839 §5.1).
     case malformedCandidate(ICECandidateError)
 }
 

@@ -4,7 +4,9 @@ public struct DataChannelStats: Sendable, Hashable {
     public var id: String
     /// When the figures were taken, on the engine's clock.
     public var timestamp: Instant
+    /// What the channel is called; need not be unique.
     public var label: String
+    /// The subprotocol on it; may be empty.
     public var `protocol`: String
     /// The stream; nil before there is one.
     public var dataChannelIdentifier: UInt16?
@@ -46,10 +48,13 @@ public struct SCTPTransportStats: Sendable, Hashable {
     public var mtu: UInt64 = 0
     /// Chunks of data that were sent and not acknowledged.
     public var unackData: UInt64 = 0
-    /// Packets of SCTP, and their bytes. Beyond W3C's.
+    /// Packets of SCTP that were sent. Beyond W3C's.
     public var packetsSent: UInt64 = 0
+    /// Packets of SCTP that came. Beyond W3C's.
     public var packetsReceived: UInt64 = 0
+    /// In the packets that were sent, without DTLS. Beyond W3C's.
     public var bytesSent: UInt64 = 0
+    /// In the packets that came, without DTLS. Beyond W3C's.
     public var bytesReceived: UInt64 = 0
     /// Chunks of data that went out again. Beyond W3C's.
     public var retransmissions: UInt64 = 0

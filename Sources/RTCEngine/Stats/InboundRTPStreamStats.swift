@@ -96,6 +96,7 @@ public struct RemoteOutboundRTPStreamStats: Sendable, Hashable {
     public var timestamp: Instant
     /// Of the stream.
     public var ssrc: UInt32
+    /// `audio` or `video`.
     public var kind: String
     /// The `inbound-rtp` entry of the same stream.
     public var localID: String

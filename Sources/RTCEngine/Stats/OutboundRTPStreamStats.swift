@@ -73,6 +73,7 @@ public struct RemoteInboundRTPStreamStats: Sendable, Hashable {
     public var timestamp: Instant
     /// Of the stream.
     public var ssrc: UInt32
+    /// `audio` or `video`.
     public var kind: String
     /// The `outbound-rtp` entry of the same stream.
     public var localID: String

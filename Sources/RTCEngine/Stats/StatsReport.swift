@@ -69,48 +69,60 @@ public struct StatsReport: Sendable, Hashable {
     /// The entry with this identifier.
     public subscript(id: String) -> Stats? { entries[id] }
 
+    /// There is no entry.
     public var isEmpty: Bool { entries.isEmpty }
+    /// How many entries there are.
     public var count: Int { entries.count }
 
     /// All entries, in the order of their identifiers.
     public var all: [Stats] { entries.keys.sorted().compactMap { entries[$0] } }
 
+    /// What is sent and received as (`codec`).
     public var codecs: [CodecStats] {
         all.compactMap { if case .codec(let stats) = $0 { stats } else { nil } }
     }
 
+    /// Streams that are received (`inbound-rtp`).
     public var inboundRTP: [InboundRTPStreamStats] {
         all.compactMap { if case .inboundRTP(let stats) = $0 { stats } else { nil } }
     }
 
+    /// Streams that are sent (`outbound-rtp`).
     public var outboundRTP: [OutboundRTPStreamStats] {
         all.compactMap { if case .outboundRTP(let stats) = $0 { stats } else { nil } }
     }
 
+    /// What the peer reports of streams that are sent (`remote-inbound-rtp`).
     public var remoteInboundRTP: [RemoteInboundRTPStreamStats] {
         all.compactMap { if case .remoteInboundRTP(let stats) = $0 { stats } else { nil } }
     }
 
+    /// What the peer reports of streams that are received (`remote-outbound-rtp`).
     public var remoteOutboundRTP: [RemoteOutboundRTPStreamStats] {
         all.compactMap { if case .remoteOutboundRTP(let stats) = $0 { stats } else { nil } }
     }
 
+    /// Pairs of ICE candidates (`candidate-pair`).
     public var candidatePairs: [CandidatePairStats] {
         all.compactMap { if case .candidatePair(let stats) = $0 { stats } else { nil } }
     }
 
+    /// ICE candidates of both sides (`local-candidate`, `remote-candidate`).
     public var candidates: [CandidateStats] {
         all.compactMap { if case .candidate(let stats) = $0 { stats } else { nil } }
     }
 
+    /// Data channels (`data-channel`).
     public var dataChannels: [DataChannelStats] {
         all.compactMap { if case .dataChannel(let stats) = $0 { stats } else { nil } }
     }
 
+    /// What senders are given to send (`media-source`).
     public var mediaSources: [MediaSourceStats] {
         all.compactMap { if case .mediaSource(let stats) = $0 { stats } else { nil } }
     }
 
+    /// Those of DTLS, of both sides (`certificate`).
     public var certificates: [CertificateStats] {
         all.compactMap { if case .certificate(let stats) = $0 { stats } else { nil } }
     }

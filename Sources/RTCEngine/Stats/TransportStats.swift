@@ -131,6 +131,7 @@ public struct CandidateStats: Sendable, Hashable {
     public var foundation: String?
     /// The base of a reflexive candidate; nil where there is none to show.
     public var relatedAddress: String?
+    /// The port of `relatedAddress`.
     public var relatedPort: UInt16?
     /// Of the credential that the candidate belongs to.
     public var usernameFragment: String?

@@ -15,6 +15,7 @@ public struct SenderBitrateLimits: Sendable, Hashable {
         }
     }
 
+    /// Its weight where there is less than all senders can use.
     public var priority: Priority
     /// Below this it is of no use.
     public var minimum: Bitrate
@@ -30,6 +31,7 @@ public struct SenderBitrateLimits: Sendable, Hashable {
     /// Sound needs little, and needs it first.
     public static let audio = SenderBitrateLimits(
         priority: .high, minimum: .kilobits(16), maximum: .kilobits(64))
+    /// From 30 kbit/s to whatever there is, with `Priority.low`.
     public static let video = SenderBitrateLimits(minimum: .kilobits(30))
 }
 
@@ -37,12 +39,15 @@ public struct SenderBitrateLimits: Sendable, Hashable {
 public struct TargetBitrate: Sendable, Hashable {
     /// One sender's part.
     public struct Share: Sendable, Hashable {
+        /// Whose sender it is.
         public var transceiver: TransceiverID
+        /// What its encoder should make, all layers together.
         public var bitrate: Bitrate
     }
 
     /// What the path is thought to carry, retransmissions included.
     public var available: Bitrate
+    /// Of the transceivers that send, one each.
     public var shares: [Share]
 
     /// What the encoder of a transceiver should make; nil when it does not send.
