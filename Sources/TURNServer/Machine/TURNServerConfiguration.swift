@@ -44,7 +44,8 @@ public struct TURNServerConfiguration: Sendable {
 
     /// In all: 508 to whoever comes then.
     public var maximumAllocations = 4_000
-    /// Of one user: 486. A browser makes one for each network, transport and connection.
+    /// Of one user, ports held by tokens among them: 486. A browser makes one for each network, transport and
+    /// connection.
     public var maximumAllocationsPerUser = 16
     /// From one client address (IPv6: one /64), whatever the users' names: 486. Who gives out time-limited credentials
     /// gives out names. Of an office behind one address some hundred people need two to four each.

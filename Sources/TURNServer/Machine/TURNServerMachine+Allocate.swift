@@ -23,7 +23,7 @@ extension TURNServerMachine {
         guard statistics.allocations < configuration.maximumAllocations else {
             return refuse(request, session, .insufficientCapacity, to: client, at: now)
         }
-        guard allocationsOfUser[session.login.quotaName, default: 0] < configuration.maximumAllocationsPerUser else {
+        guard places(for: request, of: session.login, at: now) <= configuration.maximumAllocationsPerUser else {
             return refuse(request, session, .allocationQuotaReached, to: client, at: now)
         }
         let isFromThere = { (slot: Slot) in slot.allocation?.client.remote.ip.site == client.remote.ip.site }
@@ -31,6 +31,18 @@ extension TURNServerMachine {
             return refuse(request, session, .allocationQuotaReached, to: client, at: now)
         }
         open(request, session, wishes, from: client, at: now)
+    }
+
+    /// How many of a user's places are taken once this request is granted. A port that is held for a token is one, or
+    /// whoever gives allocations back and goes on reserving would have all ports that are held.
+    private func places(for request: STUNMessage, of login: Login, at now: Instant) -> Int {
+        let name = login.quotaName
+        let held = reservations.values.count { $0.login.quotaName == name && now < $0.until }
+        let taken = allocationsOfUser[name, default: 0] + held
+        if request.reservesNext { return taken + 2 }
+        // Who comes with the token has the place already.
+        let isHeld = request.reservationToken.flatMap { reservations[$0] }.map { $0.login == login && now < $0.until }
+        return isHeld == true ? taken : taken + 1
     }
 
     private struct Refusal: Error {
@@ -73,16 +85,14 @@ extension TURNServerMachine {
         var reserved: Reservation?
         if let token = request.reservationToken {
             // Whose token it is matters: they could be guessed.
-            guard let found = reservations[token], found.username == session.login.username, now < found.until else {
+            guard let found = reservations[token], found.login == session.login, now < found.until else {
                 return refuse(request, session, .insufficientCapacity, to: client, at: now)
             }
             reservations[token] = nil
             reserved = found
         }
-        // Of several attributes the first one counts (RFC 8489 §14).
-        let wantsNext = request.turnValue { if case .evenPort(let value) = $0 { value } else { nil } } == true
         var token: UInt64?
-        if wantsNext {
+        if request.reservesNext {
             guard reservations.count < configuration.maximumReservations else {
                 return refuse(request, session, .insufficientCapacity, to: client, at: now)
             }
@@ -128,7 +138,7 @@ extension TURNServerMachine {
         if let token, let session = opening(slot)?.session {
             let until = now + configuration.reservationLifetime
             reservations[token] = Reservation(
-                port: port + 1, family: family, username: session.login.username, until: until)
+                port: port + 1, family: family, login: session.login, until: until)
             wake(at: until)
         }
         openSocket(slot, family, port: port)
@@ -230,5 +240,10 @@ extension TURNServerMachine {
 extension STUNMessage {
     fileprivate var reservationToken: UInt64? {
         turnValue { if case .reservationToken(let value) = $0 { value } else { nil } }
+    }
+
+    /// EVEN-PORT that has the port after it held. Of several attributes the first one counts (RFC 8489 §14).
+    fileprivate var reservesNext: Bool {
+        turnValue { if case .evenPort(let value) = $0 { value } else { nil } } == true
     }
 }

@@ -37,7 +37,7 @@ public struct TURNServerMachine: Sendable {
     struct Reservation: Sendable {
         let port: UInt16
         let family: TURNAddressFamily
-        let username: String
+        let login: Login
         let until: Instant
     }
 

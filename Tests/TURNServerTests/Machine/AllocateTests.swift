@@ -190,6 +190,42 @@ import Testing
         #expect(late.errorCode?.code == 508)
     }
 
+    @Test func `a port that is held for a token is one of its user's places, also without an allocation`() throws {
+        var script = ServerScript {
+            $0.maximumAllocationsPerUser = 4
+            $0.maximumReservations = 5
+        }
+        func reserve(_ client: inout ScriptedClient, _ script: inout ServerScript) throws -> STUNMessage {
+            try client.ask(&script, .allocate, [.requestedTransport(17), .evenPort(reservesNext: true)])
+        }
+        var tokens: [UInt64] = []
+        for number in 0..<3 {
+            var client = ScriptedClient(at: endpoint("192.0.2.20", UInt16(number)))
+            try client.meetChallenge(&script)
+            tokens.append(try #require(try reserve(&client, &script).reservationToken))
+            #expect(try client.ask(&script, .refresh, [.lifetime(0)]).kind == .success)
+        }
+        var fourth = ScriptedClient(at: endpoint("192.0.2.20", 4_000))
+        try fourth.meetChallenge(&script)
+        #expect(try reserve(&fourth, &script).errorCode?.code == 486)
+        #expect(script.machine.reservations.count == 3)
+        var bob = ScriptedClient("bob", "word")
+        try bob.meetChallenge(&script)
+        #expect(try reserve(&bob, &script).kind == .success)
+        // Whoever has all places may still use them: the token's place becomes the allocation's.
+        try fourth.allocate(&script)
+        for (number, token) in tokens.enumerated() {
+            var client = ScriptedClient(at: endpoint("192.0.2.20", 5_000 + UInt16(number)))
+            try client.allocate(&script, [.reservationToken(token)])
+        }
+        var last = ScriptedClient(at: endpoint("192.0.2.20", 6_000))
+        try last.meetChallenge(&script)
+        #expect(try last.ask(&script, .allocate, [.requestedTransport(17)]).errorCode?.code == 486)
+        // What is held no longer counts no longer.
+        script.pass(601)
+        #expect(try reserve(&last, &script).kind == .success)
+    }
+
     @Test func `a port that another program has is passed over`() throws {
         var script = ServerScript { $0.relayPorts = 50_000...50_003 }
         script.occupied = [50_000, 50_001, 50_003]
