@@ -80,6 +80,8 @@ import Testing
             ([.requestedTransport(17), .additionalAddressFamily(.ipv6), .evenPort(reservesNext: true)], 400),
             ([.requestedTransport(17), .reservationToken(5)], 508),
             ([.requestedTransport(17), .requestedAddressFamily(.ipv6)], 440),
+            ([.requestedTransport(17), .requestedAddressFamily(.unheardOf)], 440),
+            ([.requestedTransport(17), .additionalAddressFamily(.unheardOf)], 400),
             ([.requestedTransport(17), .dontFragment], 420),
         ] as [([TURNAttribute], UInt16)])
     func `what cannot be is refused by number`(attributes: [TURNAttribute], code: UInt16) throws {

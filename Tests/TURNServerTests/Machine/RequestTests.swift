@@ -84,6 +84,8 @@ import Testing
         var client = ScriptedClient()
         try client.allocate(&script, [.additionalAddressFamily(.ipv6)])
         #expect(try client.ask(&script, .refresh, [.requestedAddressFamily(.ipv6)]).kind == .success)
+        let unheardOf = try client.ask(&script, .refresh, [.requestedAddressFamily(.unheardOf)])
+        #expect(unheardOf.errorCode?.code == 443)
         #expect(try client.ask(&script, .refresh, [.requestedAddressFamily(.ipv4), .lifetime(0)]).lifetime == 0)
         #expect(script.sockets.values.map(\.ip) == [ServerScript.relay6])
         let gone = try client.ask(&script, .refresh, [.requestedAddressFamily(.ipv4)])

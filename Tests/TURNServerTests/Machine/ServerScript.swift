@@ -210,6 +210,11 @@ func endpoint(_ text: String, _ port: UInt16) -> TransportAddress {
     TransportAddress(address(text), port: port)
 }
 
+extension TURNAddressFamily {
+    /// Neither IPv4 nor IPv6.
+    static let unheardOf = TURNAddressFamily(rawValue: 7)
+}
+
 extension STUNMessage {
     func isSigned(in bytes: [UInt8], with key: STUNIntegrityKey) -> Bool {
         isAuthentic(in: bytes.span.bytes, key: key)

@@ -49,10 +49,9 @@ extension TURNAttribute {
             return family(value).map { .additionalAddressFamily($0) }
         case TURNAttributeType.addressErrorCode:
             // §18.12: the family stands in the first of the bytes that ERROR-CODE reserves.
-            guard let family = value.byte(at: 0).flatMap(TURNAddressFamily.init),
-                let error = STUNErrorCode(stunValue: value)
-            else { return nil }
-            return .addressErrorCode(family, error)
+            guard let number = value.byte(at: 0), let error = STUNErrorCode(stunValue: value) else { return nil }
+            let family = TURNAddressFamily(rawValue: number)
+            return family == .ipv4 || family == .ipv6 ? .addressErrorCode(family, error) : nil
         case TURNAttributeType.icmp:
             guard value.byteCount == 8, reader.skip(2), let kind = reader.readUInt8(), let code = reader.readUInt8(),
                 let data = reader.readUInt32()
@@ -65,9 +64,9 @@ extension TURNAttribute {
         }
     }
 
-    /// §18.6, §18.11: one byte and three of nothing.
+    /// §18.6, §18.11: one byte and three of nothing. Any value: one that is not known is refused by number (§7.2).
     private static func family(_ value: RawSpan) -> TURNAddressFamily? {
-        value.byteCount == 4 ? value.byte(at: 0).flatMap(TURNAddressFamily.init) : nil
+        value.byteCount == 4 ? value.byte(at: 0).map { TURNAddressFamily(rawValue: $0) } : nil
     }
 
     func append(to bytes: inout [UInt8], transactionID: STUNTransactionID) {

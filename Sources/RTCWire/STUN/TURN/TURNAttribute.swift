@@ -33,10 +33,13 @@ public enum TURNAttribute: Hashable, Sendable {
     public static let udp: UInt8 = 17
 }
 
-/// Which kind of relayed address is meant (RFC 8656 §18.6).
-public enum TURNAddressFamily: UInt8, Hashable, Sendable {
-    case ipv4 = 0x01
-    case ipv6 = 0x02
+/// Which kind of relayed address is meant (RFC 8656 §18.6). Requests may name one that is not known, and are answered.
+public struct TURNAddressFamily: RawRepresentable, Hashable, Sendable {
+    public let rawValue: UInt8
+    public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    public static let ipv4 = TURNAddressFamily(rawValue: 0x01)
+    public static let ipv6 = TURNAddressFamily(rawValue: 0x02)
 
     public init(of ip: IPAddress) { self = ip.isIPv6 ? .ipv6 : .ipv4 }
 }

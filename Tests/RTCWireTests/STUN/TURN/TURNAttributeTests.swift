@@ -13,7 +13,8 @@ import Testing
             .channelNumber(0x4001), .lifetime(600), .xorPeerAddress(v4), .xorPeerAddress(v6), .data([]),
             .data([1, 2, 3]),
             .xorRelayedAddress(v4), .xorRelayedAddress(v6), .requestedAddressFamily(.ipv4),
-            .requestedAddressFamily(.ipv6),
+            .requestedAddressFamily(.ipv6), .requestedAddressFamily(TURNAddressFamily(rawValue: 7)),
+            .additionalAddressFamily(TURNAddressFamily(rawValue: 0)),
             .evenPort(reservesNext: true), .evenPort(reservesNext: false), .requestedTransport(TURNAttribute.udp),
             .dontFragment, .reservationToken(0x0102_0304_0506_0708), .additionalAddressFamily(.ipv6),
             .addressErrorCode(.ipv6, .addressFamilyNotSupported), .icmp(type: 3, code: 4, data: 1_280),
@@ -37,8 +38,8 @@ import Testing
 
     @Test(arguments: [
         "000c0002 40010000", "000d0003 00000000", "00120004 00010000", "00120008 0003a147 e112a643",
-        "00170004 03000000",
-        "00180002 80000000", "001a0001 00000000", "00220004 00000000", "80000004 00000000", "80010004 03000428",
+        "00170003 03000000",
+        "00180002 80000000", "001a0001 00000000", "00220004 00000000", "80000001 02000000", "80010004 03000428",
         "80040004 00000000",
     ])
     func `a value of impossible form does not parse`(attribute: String) {
