@@ -131,8 +131,7 @@ int cdatagram_receive(int fd, uint8_t *buffer, int stride, int count, int32_t *l
     while (got < 0 && errno == EINTR);
     if (got < 0) return errno == EAGAIN || errno == EWOULDBLOCK ? 0 : -errno;
     for (int i = 0; i < got; i++) {
-        // A datagram larger than the buffer is none of ours: length 0 makes the caller skip it.
-        lengths[i] = headers[i].msg_hdr.msg_flags & MSG_TRUNC ? 0 : (int32_t)headers[i].msg_len;
+        lengths[i] = headers[i].msg_hdr.msg_flags & MSG_TRUNC ? -1 : (int32_t)headers[i].msg_len;
         from_sockaddr((struct sockaddr *)&names[i], &from[i]);
     }
     return got;

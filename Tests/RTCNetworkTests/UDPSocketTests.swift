@@ -78,6 +78,26 @@ import Testing
         #expect(received(socket, &buffers) == [[2]])
     }
 
+    @Test func `an empty datagram is for those who take such`() throws {
+        let socket = try UDPSocket(binding: Self.loopback)
+        var batch = SendBatch()
+        var buffers = ReceiveBatch()
+        for takesEmpty in [false, true] {
+            batch.append([], to: socket.address)
+            batch.append([1], to: socket.address)
+            batch.append([], to: socket.address)
+            batch.append([UInt8](repeating: 2, count: UDPSocket.maximumDatagramSize + 1), to: socket.address)
+            batch.append([3], to: socket.address)
+            batch.flush(on: socket)
+            var datagrams: [[UInt8]] = []
+            // Fewer than a batch.
+            _ = buffers.receive(from: socket, takesEmpty: takesEmpty) { datagram, _ in datagrams.append(datagram) }
+            let expected: [[UInt8]] = takesEmpty ? [[], [1], [], [3]] : [[1], [3]]
+            #expect(datagrams == expected)
+        }
+        #expect(batch.dropped == 0)
+    }
+
     @Test func `runs of datagrams of one size arrive one by one, in order, at the addresses they were for`() throws {
         let sender = try UDPSocket(binding: Self.loopback)
         let receivers = try (0..<2).map { _ in try UDPSocket(binding: Self.loopback) }

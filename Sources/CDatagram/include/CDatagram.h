@@ -41,7 +41,8 @@ int cdatagram_receive_buffer(int fd);
 /// again after 2^32 - 1. -ENOTSUP where the system does not tell.
 int64_t cdatagram_receive_drops(int fd);
 
-/// Receives up to `count` datagrams, the i-th into `buffer + i * stride`. Returns how many; 0 when none waits.
+/// Receives up to `count` datagrams, the i-th into `buffer + i * stride`. Returns how many; 0 when none waits. The length of
+/// one that is larger than `stride` is -1 where the system tells that it was cut off; 0 is that of an empty one.
 int cdatagram_receive(int fd, uint8_t *buffer, int stride, int count, int32_t *lengths, cdatagram_address *from);
 
 /// Sends `count` datagrams out of `buffer`. Returns how many the kernel took; it may take fewer.

@@ -72,16 +72,21 @@ package struct ReceiveBatch {
 
     /// Reads what waits on `socket`, at most one batch, and hands each datagram to `body`, which may change it in
     /// place. True when more may be waiting.
+    ///
+    /// - Parameter takesEmpty: hands over datagrams without any byte too. They are none of STUN, DTLS or SRTP, and
+    ///   otherwise passed over.
     package mutating func receive(
-        from socket: UDPSocket, _ body: (_ datagram: inout [UInt8], _ sender: TransportAddress) -> Void
+        from socket: UDPSocket, takesEmpty: Bool = false,
+        _ body: (_ datagram: inout [UInt8], _ sender: TransportAddress) -> Void
     ) -> Bool {
         let stride = UDPSocket.maximumDatagramSize
         // An error here is a queued ICMP answer to something we sent; it concerns one remote address, not the socket.
         let count = cdatagram_receive(
             socket.descriptor, &buffer, Int32(stride), Int32(UDPSocket.batch), &lengths, &senders)
         guard count > 0 else { return false }
+        let smallest: Int32 = takesEmpty ? 0 : 1
         for index in 0..<Int(count) {
-            guard lengths[index] > 0, let sender = TransportAddress(senders[index]) else { continue }
+            guard lengths[index] >= smallest, let sender = TransportAddress(senders[index]) else { continue }
             datagram.removeAll(keepingCapacity: true)
             datagram.append(contentsOf: buffer[index * stride..<index * stride + Int(lengths[index])])
             body(&datagram, sender)

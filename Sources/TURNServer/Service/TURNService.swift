@@ -196,7 +196,8 @@ public actor TURNService {
                 drain(at: now)
             }
         case .relay(let relay):
-            _ = batch.receive(from: relay.socket) { datagram, peer in
+            // RFC 8656 §11.3, §12.7: what peers send is relayed as it is, also when it is nothing.
+            _ = batch.receive(from: relay.socket, takesEmpty: true) { datagram, peer in
                 forward(datagram, machine.receive(datagram.span.bytes, on: relay.id, from: peer, at: now))
                 drain(at: now)
             }

@@ -96,6 +96,29 @@ import Testing
         #expect(try indication(&script, to: client).1 == [9, 8])
     }
 
+    @Test func `a datagram without data is relayed both ways, in indications and on a channel`() throws {
+        var script = ServerScript()
+        var client = ScriptedClient()
+        let relayed = try client.allocate(&script)[0]
+        try client.permit(&script, ServerScript.peer)
+        #expect(try script.receive([], on: relayed, from: ServerScript.peer) == .none)
+        let back = try indication(&script, to: client)
+        #expect(back.0 == ServerScript.peer && back.1 == [])
+        try client.bind(&script, 0x4001, to: ServerScript.peer)
+        #expect(
+            try script.receive([], on: relayed, from: ServerScript.peer)
+                == .toClient(client.path, ChannelDataHeader(number: 0x4001, length: 0), 0..<0))
+        for bytes in [
+            ScriptedClient.channelData([], on: 0x4001), ScriptedClient.indication([], to: ServerScript.peer),
+        ] {
+            guard case .toPeer(let peer, _, let range) = script.receive(bytes, from: client.path) else {
+                Issue.record("not forwarded")
+                return
+            }
+            #expect(peer == ServerScript.peer && range.isEmpty)
+        }
+    }
+
     @Test func `data on a channel that is not bound, is cut short, or is another client's goes nowhere`() throws {
         var script = ServerScript()
         var client = ScriptedClient()
