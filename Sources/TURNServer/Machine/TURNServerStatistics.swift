@@ -8,6 +8,8 @@ public struct TURNServerStatistics: Sendable, Equatable {
         case forbidden
         /// More than its allocation's share.
         case tooMuch = "too_much"
+        /// Of a stream, what is larger than a datagram that is relayed.
+        case tooLarge = "too_large"
     }
 
     /// Those that exist now.

@@ -42,6 +42,7 @@ final class ClientStream {
     var idleSince: Instant
     private let tls: TLSConnection?
     private var messages = TURNStreamReader(limit: ClientStream.maximumMessageSize)
+    private var knownSkipped = 0
     private var received: [UInt8] = []
     private var plain: [UInt8] = []
     private var message: [UInt8] = []
@@ -89,6 +90,12 @@ final class ClientStream {
             }
         }
         return true
+    }
+
+    /// How much channel data was too large since the last call.
+    func takeSkipped() -> Int {
+        defer { knownSkipped = messages.skipped }
+        return messages.skipped - knownSkipped
     }
 
     private func take(_ body: ([UInt8]) -> Void) -> Bool {

@@ -206,6 +206,8 @@ public actor TURNService {
                 forward(message, machine.receive(message.span.bytes, from: stream.client, at: now))
                 drain(at: now)
             }
+            let skipped = stream.takeSkipped()
+            if skipped > 0 { machine.count { $0.drops[.tooLarge, default: 0] += skipped } }
             if !goesOn { end(stream, at: now) }
         case .listener(let listener, let isTLS):
             accept(from: listener, isTLS: isTLS, at: now)

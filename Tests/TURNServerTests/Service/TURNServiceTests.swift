@@ -165,9 +165,22 @@ import Testing
         #expect(await idle.ended())
         let babbler = try TCPProbe(address, saying: Array("GET / HTTP/1.1\r\n\r\n".utf8))
         #expect(await babbler.ended())
-        // A message that could not be relayed is not waited for.
+        // Nor is the end of what could not be relayed waited for.
         let announcer = try TCPProbe(address, saying: [0x40, 0, 0xff, 0xff])
         #expect(await announcer.ended())
+        await service.stop()
+    }
+
+    @Test func `what is too large to be relayed is passed over and counted, and the connection goes on`() async throws {
+        let (service, ports) = try await Self.service()
+        let binding = STUNMessage(.request, transactionID: STUNTransactionID(high: 1, low: 2))
+        let large = [0x40, 0, 0xff, 0xff] + [UInt8](repeating: 0, count: 65_536)
+        let probe = try TCPProbe(
+            TransportAddress(Self.loopback, port: ports.port),
+            saying: large + binding.encoded(signedWith: nil, fingerprint: false))
+        // The answer's first byte, and not the end.
+        #expect(await !probe.ended())
+        try await until("what was too large is counted") { service.statistics.drops == [.tooLarge: 1] }
         await service.stop()
     }
 

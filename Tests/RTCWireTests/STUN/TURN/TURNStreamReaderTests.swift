@@ -42,6 +42,29 @@ import Testing
         #expect(found == messages)
     }
 
+    @Test(arguments: [1, 3, 7, 100, 1_000, 100_000])
+    func `channel data beyond the limit is passed over, not held, and what follows comes out`(piece: Int) throws {
+        let large = [65_535, 197, 2_000].map { Self.channelData(0x4000, [UInt8](repeating: 0x80, count: $0)) }
+        let fits = Self.channelData(0x4001, [UInt8](repeating: 7, count: 196))
+        let stream = large[0] + Self.binding + large[1] + large[2] + fits
+        var reader = TURNStreamReader(limit: 200)
+        var found: [[UInt8]] = []
+        var message: [UInt8] = []
+        for start in stride(from: 0, to: stream.count, by: piece) {
+            reader.append(Array(stream[start..<min(start + piece, stream.count)]))
+            while try reader.next(into: &message) { found.append(message) }
+        }
+        #expect(found == [Self.binding, fits])
+        #expect(reader.skipped == 3)
+    }
+
+    @Test func `a message of STUN beyond the limit ends the stream`() throws {
+        var reader = TURNStreamReader(limit: 200)
+        var message: [UInt8] = []
+        reader.append(hexBytes("00010100 2112a442"))
+        #expect(throws: TURNStreamReader.Failure.tooLarge) { try reader.next(into: &message) }
+    }
+
     @Test(arguments: ["80000000", "80000000", "00010001 2112a442", "00010000 2112a443 00"])
     func `what is neither ends the stream`(text: String) {
         var reader = TURNStreamReader()
