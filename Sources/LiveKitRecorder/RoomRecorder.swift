@@ -45,7 +45,8 @@ package actor RoomRecorder {
         self.patience = patience
     }
 
-    /// Joins the room; back when tracks can be recorded.
+    /// Joins the room; back when tracks can be recorded, or when the room is over: then there is nothing to record, and
+    /// nothing is missing.
     package func connect(url: String, token: String) async throws(RecordingFailure) {
         let events = room.events
         Task { [weak self] in
@@ -55,6 +56,7 @@ package actor RoomRecorder {
         do throws(RoomError) {
             try await room.connect(url: url, token: token)
         } catch {
+            if case .disconnected(let reason) = error, reason.failure == nil { return ended(reason) }
             throw .notInRoom(error.description)
         }
         do throws(RecordingFolderError) {

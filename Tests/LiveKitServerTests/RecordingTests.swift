@@ -232,6 +232,25 @@ import Testing
         }
     }
 
+    @Test func `a room that is deleted while its recorder is still coming has been recorded to its end`() async throws {
+        try await Self.run { server, egresses in
+            let ann = try await Publisher(server, letsEverybody: true)
+            let begun = try await egresses.start(room: "kitchen", sound: true, pictures: true, template: "")
+            try await until("a recorder is let in") {
+                await server.livekit.workers[0].look(at: "kitchen")?.people.contains { $0.kind == .egress } == true
+            }
+            let token = try TestServer.serviceToken { $0.roomCreate = true }
+            let deleted = try await server.ask(
+                "/twirp/livekit.RoomService/DeleteRoom", method: "POST",
+                headers: ["Content-Type": "application/json", "Authorization": "Bearer \(token)"],
+                body: Array(#"{"room":"kitchen"}"#.utf8))
+            #expect(deleted.status == 200)
+            let info = try await Self.end(of: begun.egressID, egresses)
+            #expect(info.status == .egressComplete && info.error.isEmpty)
+            withExtendedLifetime(ann) {}
+        }
+    }
+
     /// Waits for another recorder than `before`, and sends it away once it knows itself that it is in the room.
     private static func sendAway(
         _ server: TestServer, after before: String = "", _ egresses: Egresses
