@@ -1,5 +1,6 @@
 import LiveKitProtocol
 import SocketIO
+import SwiftProtobuf
 import Synchronization
 import Testing
 
@@ -177,22 +178,45 @@ import Testing
     @Test func `so many wait for one URL, half as many of one room, and what comes then is lost`() {
         var queue = WebhookQueue<Int>(limit: 4)
         let admissions = [("a", 1), ("a", 2), ("a", 3), ("b", 4), ("c", 5), ("d", 6)].map { room, number in
-            queue.add(number, ofRoom: room)
+            queue.add(number, size: 1, ofRoom: room)
         }
         #expect(admissions == [.begins, .waits, .refused, .begins, .begins, .refused])
         #expect(queue.first(ofRoom: "a") == 1)
         let rest = [queue.removeFirst(ofRoom: "a"), queue.removeFirst(ofRoom: "a"), queue.removeFirst(ofRoom: "a")]
         #expect(rest == [2, nil, nil])
         #expect(queue.count == 2)
-        let again = queue.add(7, ofRoom: "a")
+        let again = queue.add(7, size: 1, ofRoom: "a")
         #expect(again == .begins)
+    }
+
+    @Test func `so many bytes wait for one URL, half as many of one room, and what comes then is lost`() {
+        var queue = WebhookQueue<Int>(byteLimit: 100)
+        let admissions = [("a", 40), ("a", 11), ("a", 10), ("b", 50), ("c", 1)].map { room, size in
+            queue.add(size, size: size, ofRoom: room)
+        }
+        #expect(admissions == [.begins, .refused, .waits, .begins, .refused])
+        #expect(queue.bytes == 100 && queue.count == 3)
+        let next = queue.removeFirst(ofRoom: "a")
+        #expect(next == 10 && queue.bytes == 60)
+        let places = [queue.add(41, size: 41, ofRoom: "c"), queue.add(40, size: 40, ofRoom: "c")]
+        #expect(places == [.refused, .begins])
+        for room in ["a", "b", "c"] { _ = queue.removeFirst(ofRoom: room) }
+        #expect(queue.bytes == 0 && queue.count == 0)
+    }
+
+    @Test func `an event is as large as what it names, and somebody else's as that and what came`() throws {
+        let event = LiveKitWebhookEvent.with { $0.room.metadata = String(repeating: "m", count: 60_000) }
+        let size = WebhookNotice.event(event).size
+        #expect((60_000..<60_100).contains(size))
+        let body = [UInt8](repeating: 0, count: 70_000)
+        #expect(WebhookNotice.written(body, event).size == 70_000 + size)
     }
 
     @Test func `a room's events leave in the order in which they came, however many there are`() {
         var queue = WebhookQueue<Int>()
         var left: [Int] = []
         for number in 0..<1_000 {
-            _ = queue.add(number, ofRoom: "a")
+            _ = queue.add(number, size: 1, ofRoom: "a")
             guard number % 3 == 0, let first = queue.first(ofRoom: "a") else { continue }
             left.append(first)
             _ = queue.removeFirst(ofRoom: "a")
@@ -211,9 +235,9 @@ import Testing
         do {
             let body = Body()
             first = body
-            _ = queue.add(body, ofRoom: "a")
+            _ = queue.add(body, size: 1, ofRoom: "a")
         }
-        for _ in 0..<10 { _ = queue.add(Body(), ofRoom: "a") }
+        for _ in 0..<10 { _ = queue.add(Body(), size: 1, ofRoom: "a") }
         #expect(first != nil)
         _ = queue.removeFirst(ofRoom: "a")
         #expect(first == nil && queue.count == 10)

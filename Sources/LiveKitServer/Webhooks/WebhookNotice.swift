@@ -1,5 +1,6 @@
 internal import Foundation
 internal import LiveKitProtocol
+internal import SwiftProtobuf
 
 /// An event on its way to a receiver.
 enum WebhookNotice: Sendable {
@@ -15,6 +16,19 @@ enum WebhookNotice: Sendable {
     }
 
     var name: String { content.event }
+
+    /// How many bytes are kept of it, about.
+    var size: Int {
+        switch self {
+        case .event(let event): Self.size(of: event)
+        case .written(let body, let event): body.count + Self.size(of: event)
+        }
+    }
+
+    private static func size(of event: LiveKitWebhookEvent) -> Int {
+        guard let bytes: [UInt8] = try? event.serializedBytes() else { return 0 }
+        return bytes.count
+    }
 
     /// Empty for one that is of no room: all of those are in one order. LiveKit's server has an order for each room and
     /// one for each egress and ingress (`EventKey`); here their events are in the order of their room.

@@ -11,44 +11,70 @@ struct WebhookQueue<Notice: Sendable>: Sendable {
         case refused
     }
 
+    private struct Entry {
+        let notice: Notice
+        let size: Int
+    }
+
     private struct Room {
         /// Those that have left are nil until there are so many that the others are moved.
-        private var notices: [Notice?] = []
+        private var entries: [Entry?] = []
         private var start = 0
+        /// Of those that are here.
+        private(set) var bytes = 0
 
-        var count: Int { notices.count - start }
-        var first: Notice? { notices.indices.contains(start) ? notices[start] : nil }
+        var count: Int { entries.count - start }
+        var first: Notice? { entries.indices.contains(start) ? entries[start]?.notice : nil }
 
-        mutating func append(_ notice: Notice) { notices.append(notice) }
+        mutating func append(_ entry: Entry) {
+            entries.append(entry)
+            bytes += entry.size
+        }
 
-        mutating func removeFirst() {
-            guard notices.indices.contains(start) else { return }
-            notices[start] = nil
+        /// - Returns: how many bytes it has.
+        mutating func removeFirst() -> Int {
+            guard entries.indices.contains(start), let size = entries[start]?.size else { return 0 }
+            entries[start] = nil
+            bytes -= size
             start += 1
             // Half of it at once, so that none is moved often.
-            guard start * 2 >= notices.count else { return }
-            notices.removeFirst(start)
-            start = 0
+            if start * 2 >= entries.count {
+                entries.removeFirst(start)
+                start = 0
+            }
+            return size
         }
     }
 
     private let limit: Int
+    private let byteLimit: Int
     private var rooms: [String: Room] = [:]
     private(set) var count = 0
+    private(set) var bytes = 0
 
-    /// - Parameter limit: of all rooms together: some thousand people come and go while a receiver is down for a
-    ///   minute.
-    init(limit: Int = 10_000) { self.limit = limit }
+    /// - Parameters:
+    ///   - limit: of all rooms together: some thousand people come and go while a receiver is down for a minute.
+    ///   - byteLimit: of all rooms together: an event has the metadata of its room and its participant, which may be as
+    ///     large as the server allows.
+    init(limit: Int = 10_000, byteLimit: Int = 64 << 20) {
+        self.limit = limit
+        self.byteLimit = byteLimit
+    }
 
     /// A receiver that takes none of one room, in which much happens, leaves the others the other half; of two it
     /// leaves them nothing.
     private var limitOfRoom: Int { max(limit / 2, 1) }
+    private var byteLimitOfRoom: Int { max(byteLimit / 2, 1) }
 
-    mutating func add(_ notice: Notice, ofRoom name: String) -> Admission {
+    /// - Parameter size: in bytes.
+    mutating func add(_ notice: Notice, size: Int, ofRoom name: String) -> Admission {
         let others = rooms[name]?.count ?? 0
-        guard count < limit, others < limitOfRoom else { return .refused }
-        rooms[name, default: Room()].append(notice)
+        let bytesOfOthers = rooms[name]?.bytes ?? 0
+        guard count < limit, others < limitOfRoom, bytes + size <= byteLimit, bytesOfOthers + size <= byteLimitOfRoom
+        else { return .refused }
+        rooms[name, default: Room()].append(Entry(notice: notice, size: size))
         count += 1
+        bytes += size
         return others == 0 ? .begins : .waits
     }
 
@@ -59,9 +85,9 @@ struct WebhookQueue<Notice: Sendable>: Sendable {
     ///
     /// - Returns: the next one. After nil the room begins anew with the next that is added.
     mutating func removeFirst(ofRoom name: String) -> Notice? {
-        guard rooms[name] != nil else { return nil }
-        rooms[name]?.removeFirst()
+        guard let size = rooms[name]?.removeFirst() else { return nil }
         count -= 1
+        bytes -= size
         let next = first(ofRoom: name)
         if next == nil { rooms[name] = nil }
         return next

@@ -77,7 +77,9 @@ final class WebhookSender: Sendable {
     }
 
     private func send(_ notice: WebhookNotice) {
+        guard !targets.isEmpty else { return }
         let room = notice.room
+        let size = notice.size
         // In one step: what is counted as waiting is waited for, and at the end all that is left is counted once.
         state.change { state in
             for (index, target) in targets.enumerated() {
@@ -85,7 +87,7 @@ final class WebhookSender: Sendable {
                     state.statistics.lost += 1
                     continue
                 }
-                switch state.queues[index].add(notice, ofRoom: room) {
+                switch state.queues[index].add(notice, size: size, ofRoom: room) {
                 case .refused: state.statistics.lost += 1
                 case .waits: state.statistics.waiting += 1
                 case .begins:
