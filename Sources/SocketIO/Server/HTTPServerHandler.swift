@@ -30,6 +30,12 @@ final class HTTPServerHandler: ChannelInboundHandler, RemovableChannelHandler {
         return limits
     }()
 
+    /// Of a request that was refused so much more is read and dropped, and so long: who sends nothing for a while has
+    /// read the answer, or will not.
+    static let discardLimit = 32 << 20
+    private static let silenceLimit = TimeAmount.seconds(2)
+    private static let lingerLimit = TimeAmount.seconds(10)
+
     let server: SocketIOServer
     private let httpHandlers: HTTPHandlers
     private var phase = Phase.idle
@@ -41,6 +47,12 @@ final class HTTPServerHandler: ChannelInboundHandler, RemovableChannelHandler {
     /// The client sends no more, and may still read.
     private var isInputClosed = false
     private var isGoingDown = false
+    /// The request was refused before its end.
+    private var isRefused = false
+    /// Of a request that was refused.
+    private var discarded = 0
+    /// By when this connection is closed; nil before the answer to a request that was refused has left.
+    private var lingersUntil: NIODeadline?
 
     private init(server: SocketIOServer, httpHandlers: HTTPHandlers) {
         self.server = server
@@ -105,7 +117,7 @@ final class HTTPServerHandler: ChannelInboundHandler, RemovableChannelHandler {
             guard let lastAnswer else { return context.close(promise: nil) }
             lastAnswer.whenComplete { _ in channel.close(promise: nil) }
         case .collecting: context.close(promise: nil)
-        case .discarding: break
+        case .discarding: if lingersUntil != nil { context.close(promise: nil) }
         case .responding(let asksForUpgrade):
             // Whoever polls, or begins a WebSocket, is to say more: this one has gone.
             if asksForUpgrade || heldPoll != nil { return context.close(promise: nil) }
@@ -137,6 +149,7 @@ final class HTTPServerHandler: ChannelInboundHandler, RemovableChannelHandler {
             deadline?.cancel()
             phase = .responding(asksForUpgrade: head.asksForWebSocket)
             HTTPRouter(handler: self, context: context).route(head, body)
+        case (.body(let buffer), .discarding): discard(buffer.readableBytes, context)
         case (.head, _), (.body, _), (.end, _): break
         }
     }
@@ -175,12 +188,39 @@ final class HTTPServerHandler: ChannelInboundHandler, RemovableChannelHandler {
         refuse(head, response, context)
     }
 
-    /// What follows on this connection is not worth reading.
+    /// What follows on this connection is read and dropped.
     private func refuse(
         _ head: HTTPRequestHead, _ response: SocketIOHTTPResponse, _ context: ChannelHandlerContext
     ) {
         phase = .discarding
+        isRefused = true
         respond(to: head, response, keepAlive: false, context)
+    }
+
+    private func discard(_ count: Int, _ context: ChannelHandlerContext) {
+        guard isRefused else { return }
+        discarded += count
+        guard discarded <= Self.discardLimit else { return context.close(promise: nil) }
+        if lingersUntil != nil { waitForSilence(context) }
+    }
+
+    /// RFC 9112 §9.6: a connection that is closed while something of the client's has not been read is reset, and the
+    /// client, which is still sending, may never see the answer. So one direction is closed, and the other when the
+    /// client has closed it, or after a while.
+    private func linger(_ context: ChannelHandlerContext) {
+        guard context.channel.isActive, !isInputClosed, !isGoingDown else { return context.close(promise: nil) }
+        // RFC 5246 §7.2.1: TLS ends in both directions at once.
+        if server.configuration.tls == nil { context.close(mode: .output, promise: nil) }
+        lingersUntil = NIODeadline.now() + Self.lingerLimit
+        waitForSilence(context)
+    }
+
+    private func waitForSilence(_ context: ChannelHandlerContext) {
+        guard let lingersUntil else { return }
+        deadline?.cancel()
+        let channel = context.channel
+        let end = min(NIODeadline.now() + Self.silenceLimit, lingersUntil)
+        deadline = context.eventLoop.scheduleTask(deadline: end) { channel.close(promise: nil) }
     }
 
     // MARK: Responses
@@ -241,7 +281,15 @@ final class HTTPServerHandler: ChannelInboundHandler, RemovableChannelHandler {
         let channel = context.channel
         let answer = context.eventLoop.makePromise(of: Void.self)
         lastAnswer = answer.futureResult
-        if !staysOpen { answer.futureResult.whenComplete { _ in channel.close(promise: nil) } }
+        if isRefused {
+            let loopBound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+            answer.futureResult.whenComplete { _ in
+                let (handler, context) = loopBound.value
+                handler.linger(context)
+            }
+        } else if !staysOpen {
+            answer.futureResult.whenComplete { _ in channel.close(promise: nil) }
+        }
         phase = staysOpen ? .idle : .discarding
         // For the next request, or for a client that does not read this answer.
         restartDeadline(context)

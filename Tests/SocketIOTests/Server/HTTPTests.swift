@@ -28,6 +28,32 @@ struct HTTPTests {
         }
     }
 
+    /// RFC 9112 §9.6.
+    @Test func `who is refused a body may send all of it before reading the answer`() async throws {
+        let size = 8 << 20
+        try await TestServer.run({ $0.fallback = { _ in .text("not to be seen") } }) { server in
+            let socket = try await RawSocket(port: server.port, keepsSending: true)
+            socket.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: \(size)\r\n\r\n")
+            // By then the answer has come.
+            try await Task.sleep(for: .milliseconds(50))
+            for _ in 0..<8 { try await socket.sendAll([UInt8](repeating: 120, count: size / 8)) }
+            let answer = await socket.readToEnd()
+            #expect(answer.hasPrefix("HTTP/1.1 413") && answer.hasSuffix("The request's body is too large.\n"))
+        }
+    }
+
+    @Test func `who is refused a body and never ends it is not read from without end`() async throws {
+        try await TestServer.run({ $0.fallback = { _ in .text("not to be seen") } }) { server in
+            let socket = try await RawSocket(port: server.port, keepsSending: true)
+            socket.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: \(1 << 40)\r\n\r\n")
+            let piece = [UInt8](repeating: 120, count: 1 << 20)
+            await #expect(throws: (any Error).self) {
+                // Three times what is read and dropped.
+                for _ in 0..<96 { try await socket.sendAll(piece) }
+            }
+        }
+    }
+
     @Test func `refuses more sessions than it may have, and takes the next one when one has gone`() async throws {
         let target = "/socket.io/?EIO=4&transport=polling"
         try await TestServer.run({ $0.sessionLimit = 1 }) { server in

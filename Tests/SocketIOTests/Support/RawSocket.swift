@@ -17,6 +17,10 @@ final class RawSocket: Sendable {
             continuation.yield(Array(unwrapInboundIn(data).readableBytesView))
         }
 
+        func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+            if event as? ChannelEvent == .inputClosed { continuation.finish() }
+        }
+
         func channelInactive(context: ChannelHandlerContext) { continuation.finish() }
         func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
     }
@@ -26,11 +30,13 @@ final class RawSocket: Sendable {
         let text: String
     }
 
-    init(port: Int) async throws {
+    /// - Parameter keepsSending: goes on when the other side says that it will send no more.
+    init(port: Int, keepsSending: Bool = false) async throws {
         let (chunks, continuation) = AsyncStream.makeStream(of: [UInt8].self)
         self.chunks = chunks
         channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .connectTimeout(.minutes(2))
+            .channelOption(.allowRemoteHalfClosure, value: keepsSending)
             .channelInitializer { channel in channel.pipeline.addHandler(Collector(continuation)) }
             .connect(host: "127.0.0.1", port: port).get()
     }
@@ -38,6 +44,9 @@ final class RawSocket: Sendable {
     func send(_ text: String) { send(Array(text.utf8)) }
 
     func send(_ bytes: [UInt8]) { channel.writeAndFlush(ByteBuffer(bytes: bytes), promise: nil) }
+
+    /// Sends it, and waits until the system has taken all of it.
+    func sendAll(_ bytes: [UInt8]) async throws { try await channel.writeAndFlush(ByteBuffer(bytes: bytes)).get() }
 
     /// Reads until `text` has come, or the connection is closed; all that was read.
     func read(until text: String) async -> String {
