@@ -147,6 +147,24 @@ import Testing
         }
     }
 
+    @Test func `a body that is too large is refused in the form of its path`() async throws {
+        try await TestServer.run { server in
+            let body = [UInt8](repeating: 120, count: 1_000_001)
+            let call = try await server.ask("//twirp/livekit.RoomService/CreateRoom", method: "POST", body: body)
+            #expect(call.status == 413 && call.headers.contains("Content-Type: application/json"))
+            let failure = try JSONDecoder().decode(Failure.self, from: Data(call.body.utf8))
+            #expect(failure == Failure(code: "malformed", msg: "the request's body is too large"))
+            let offer = try await server.ask("/whip", method: "POST", body: body)
+            #expect(offer.status == 413 && offer.body == "The offer is longer than 262144 bytes.")
+            let fragment = try await server.ask("/whep/v1/x", method: "PATCH", body: body)
+            #expect(fragment.status == 413 && fragment.body == "The request's body is too large.")
+            for answer in [call, offer, fragment] {
+                #expect(answer.headers.contains("Access-Control-Allow-Origin: *"))
+            }
+            #expect(try await server.ask("/elsewhere", method: "POST", body: body).status == 413)
+        }
+    }
+
     @Test func `bytes are answered with bytes`() async throws {
         try await TestServer.run { server in
             let token = try TestServer.serviceToken { $0.roomCreate = true }

@@ -23,6 +23,7 @@ struct HTTPRefusal: Error, Equatable {
     static let noRoomName = HTTPRefusal(400, "Neither the token nor the request names a room.")
     static let notComposed = HTTPRefusal(
         400, "Identities and names of rooms are to be composed (Unicode normalization form C).")
+    static let offerTooLong = HTTPRefusal(413, "The offer is longer than \(ExchangeRoute.longestOffer) bytes.")
     /// JavaScript's SDK looks for these words.
     static let noSuchRoom = HTTPRefusal(404, "requested room does not exist")
 

@@ -33,6 +33,18 @@ extension LiveKitServer {
         return await answerTwirp(request)
     }
 
+    /// What a request is answered with, with the status 413, whose body is larger than may be: in the form of its path,
+    /// and so that pages of other origins can read it. Nil for other paths.
+    package static func tooLarge(_ request: SocketIOHTTPRequest) -> SocketIOHTTPResponse? {
+        let path = request.withOneSlash.path
+        if path.hasPrefix("/twirp/") { return TwirpError(.malformed, "the request's body is too large").response }
+        guard let route = ExchangeRoute(path: path) else { return nil }
+        switch route {
+        case .endpoint: return HTTPRefusal.offerTooLong.response(on: route)
+        case .session: return HTTPRefusal(413, "The request's body is too large.").response(on: route)
+        }
+    }
+
     private func join(_ request: SocketIOHTTPRequest) async throws(HTTPRefusal) -> SignalConnection {
         let parameters = try parameters(of: request)
         var arrival = parameters.arrival

@@ -104,9 +104,7 @@ extension SocketIOHTTPRequest {
         guard mediaType == ExchangeRoute.sdp else {
             throw HTTPRefusal(415, "The body is to be of the type \(ExchangeRoute.sdp).")
         }
-        guard body.count <= ExchangeRoute.longestOffer else {
-            throw HTTPRefusal(413, "The offer is longer than \(ExchangeRoute.longestOffer) bytes.")
-        }
+        guard body.count <= ExchangeRoute.longestOffer else { throw .offerTooLong }
         guard let text = String(validating: body, as: UTF8.self), !text.isEmpty else {
             throw HTTPRefusal(400, "The body is no session description.")
         }

@@ -64,6 +64,9 @@ final class LiveKitService: Sendable {
         }
     }
 
+    /// What a request is answered with whose body is too large; nil for what is not LiveKit's.
+    func tooLarge(_ request: SocketIOHTTPRequest) -> SocketIOHTTPResponse? { LiveKitServer.tooLarge(request) }
+
     var metrics: String {
         switch rooms {
         case .embedded(let server, _): Metrics.text(server)

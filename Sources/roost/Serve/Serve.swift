@@ -341,7 +341,7 @@ struct Serve: AsyncParsableCommand {
             request.path == RoomTokenRoute.path
                 ? RoomTokenRoute.bodyLimit : chat?.bodyLimit(of: request) ?? livekit?.bodyLimit(of: request)
         }
-        configuration.bodyTooLarge = { chat?.tooLarge($0) }
+        configuration.bodyTooLarge = { chat?.tooLarge($0) ?? livekit?.tooLarge($0) }
         let server = SocketIOServer(configuration: configuration, logger: logger)
         statistics.follow(server)
         return server

@@ -33,6 +33,7 @@ struct TestServer {
         var options = SocketIOServerConfiguration()
         options.webSockets = { await livekit.webSocket($0) }
         options.fallbackBodyLimitOf = { livekit.bodyLimit(of: $0) }
+        options.bodyTooLarge = { LiveKitServer.tooLarge($0) }
         options.fallback = { await livekit.answer($0) ?? .text("elsewhere\n", status: 404) }
         let http = SocketIOServer(configuration: options)
         do {
