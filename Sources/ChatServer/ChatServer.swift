@@ -304,11 +304,11 @@ package final class ChatServer: Sendable {
     }
 
     private func token(of request: SocketIOHTTPRequest) throws(ChatError) -> String {
-        // RFC 6750 §2.1; the scheme in any case (RFC 9110 §11.1).
+        // RFC 6750 §2.1; the scheme in any case (RFC 9110 §11.1), and one space or more behind it (§11.4).
         guard let header = request.header("Authorization") else { throw .notLoggedIn }
         let parts = header.split(separator: " ", maxSplits: 1)
         guard parts.count == 2, parts[0].lowercased() == "bearer" else { throw .notLoggedIn }
-        return String(parts[1])
+        return String(parts[1].drop { $0 == " " })
     }
 }
 

@@ -46,6 +46,16 @@ import Testing
         }
     }
 
+    /// RFC 9110 §11.1, §11.4.
+    @Test(arguments: ["Bearer ", "Bearer  ", "bearer    "])
+    func `before the token in the header there may be several spaces`(scheme: String) async throws {
+        try await TestServer.run { server in
+            let token = try TestServer.token()
+            let answer = try await server.ask("/rtc/validate", headers: ["Authorization": scheme + token])
+            #expect(answer.body == "success")
+        }
+    }
+
     @Test func `a client that speaks JSON is answered in JSON, from then on`() async throws {
         try await TestServer.run { server in
             let socket = try await server.openWebSocket("/rtc?protocol=16", headers: Self.bearer(TestServer.token()))

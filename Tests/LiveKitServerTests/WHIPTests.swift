@@ -193,8 +193,19 @@ import Testing
         #expect(ExchangeRoute(path: "/whip") == .endpoint(.whip, room: ""))
         #expect(ExchangeRoute(path: "/whep/living%20room") == .endpoint(.whep, room: "living room"))
         #expect(ExchangeRoute(path: "/whip/sessions/x") == .session(.whip, id: "x"))
-        for other in ["/", "/whips", "/whip/a/b", "/whip/sessions/x/y", "/whip/v1/x/y", "/whip/%ff", "whip"] {
+        for other in ["/", "/whips", "/whip/a/b", "/whip/sessions/x/y", "/whip/v1/x/y", "whip"] {
             #expect(ExchangeRoute(path: other) == nil, "\(other)")
+        }
+    }
+
+    @Test(arguments: ["/whip/%zz", "/whip/%ff", "/whep/a%"])
+    func `a room's name that is not percent-encoded is refused in words, whatever is asked`(path: String) async throws {
+        try await TestServer.run { server in
+            for method in ["POST", "GET"] {
+                let refused = try await server.ask(path, method: method)
+                #expect(refused.status == 400 && refused.body.contains("percent encoding"), "\(method)")
+                #expect(Self.field("Access-Control-Allow-Origin", refused.headers) == "*")
+            }
         }
     }
 

@@ -48,6 +48,8 @@ extension ExchangeRoute {
         case .session(let kind, let id, let form):
             let isName = !id.isEmpty && id.utf8.allSatisfy { $0.isWord || "-_~".utf8.contains($0) }
             return isName ? "/\(kind.rawValue)/\(form.folder)/\(id)" : nil
+        // It is refused before anything goes on.
+        case .unreadable(let kind): return "/\(kind.rawValue)"
         }
     }
 

@@ -21,6 +21,8 @@ struct HTTPRefusal: Error, Equatable {
     static let mayNotPublish = HTTPRefusal(401, "The token does not let its bearer publish.")
     static let noIdentity = HTTPRefusal(400, JoinRefusal.noIdentity.description)
     static let noRoomName = HTTPRefusal(400, "Neither the token nor the request names a room.")
+    static let unreadableRoom = HTTPRefusal(
+        400, "The room's name in the path is not UTF-8 in percent encoding.")
     static let notComposed = HTTPRefusal(
         400, "Identities and names of rooms are to be composed (Unicode normalization form C).")
     static let offerTooLong = HTTPRefusal(413, "The offer is longer than \(ExchangeRoute.longestOffer) bytes.")

@@ -77,7 +77,8 @@ extension SocketIOHTTPRequest {
     var accessTokenText: String? {
         let scheme = "bearer "
         if let header = header("Authorization"), header.lowercased().hasPrefix(scheme) {
-            return String(header.dropFirst(scheme.count))
+            // RFC 9110 §11.4: one space or more.
+            return String(header.dropFirst(scheme.count).drop { $0 == " " })
         }
         guard let parameter = query["access_token"], !parameter.isEmpty else { return nil }
         return parameter

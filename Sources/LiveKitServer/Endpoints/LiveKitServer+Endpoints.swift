@@ -40,7 +40,7 @@ extension LiveKitServer {
         if path.hasPrefix("/twirp/") { return TwirpError(.malformed, "the request's body is too large").response }
         guard let route = ExchangeRoute(path: path) else { return nil }
         switch route {
-        case .endpoint: return HTTPRefusal.offerTooLong.response(on: route)
+        case .endpoint, .unreadable: return HTTPRefusal.offerTooLong.response(on: route)
         case .session: return HTTPRefusal(413, "The request's body is too large.").response(on: route)
         }
     }

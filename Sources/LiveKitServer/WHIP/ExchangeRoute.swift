@@ -7,6 +7,8 @@ enum ExchangeRoute: Equatable {
     case endpoint(HTTPSession.Kind, room: String, Form = .ours)
     /// `/whip/sessions/` and its id; `/whip/v1/` in LiveKit's form.
     case session(HTTPSession.Kind, id: String, Form = .ours)
+    /// An endpoint's path, if the room's name in it were percent-encoded as it has to be (RFC 3986 §2.1).
+    case unreadable(HTTPSession.Kind)
 
     /// Whose paths they are. LiveKit's server has `/whip/v1` for every room, and its sessions below that, which a
     /// server before a cluster has to pass on as they are.
@@ -29,7 +31,10 @@ enum ExchangeRoute: Equatable {
         switch (rest.count, rest.first) {
         case (0, _): self = .endpoint(kind, room: "")
         case (1, let name?):
-            guard let room = name.removingPercentEncoding else { return nil }
+            guard let room = name.removingPercentEncoding else {
+                self = .unreadable(kind)
+                return
+            }
             // However it is escaped: a server that is passed such a path reads it so.
             self = room == Form.liveKits.folder ? .endpoint(kind, room: "", .liveKits) : .endpoint(kind, room: room)
         case (2, Form.ours.folder): self = .session(kind, id: rest[1])
@@ -41,13 +46,14 @@ enum ExchangeRoute: Equatable {
     /// The methods that it answers.
     var methods: [String] {
         switch self {
-        case .endpoint: ["GET", "HEAD", "OPTIONS", "POST"]
+        case .endpoint, .unreadable: ["GET", "HEAD", "OPTIONS", "POST"]
         case .session: ["DELETE", "GET", "HEAD", "OPTIONS", "PATCH"]
         }
     }
 
     /// The answer to what needs neither a token nor a session; nil for the rest.
     func answer(to method: String) -> SocketIOHTTPResponse? {
+        if case .unreadable = self { return HTTPRefusal.unreadableRoom.response(on: self) }
         guard methods.contains(method) else { return refusalOfMethod }
         switch method {
         case "OPTIONS": return preflight
@@ -60,7 +66,7 @@ enum ExchangeRoute: Equatable {
     /// What it takes, told in the answer to `OPTIONS` and with a body of another type.
     var accepts: (name: String, value: String) {
         switch self {
-        case .endpoint: ("Accept-Post", Self.sdp)
+        case .endpoint, .unreadable: ("Accept-Post", Self.sdp)
         case .session: ("Accept-Patch", Self.fragment)
         }
     }

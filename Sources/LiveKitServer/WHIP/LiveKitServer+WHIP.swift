@@ -16,6 +16,7 @@ extension LiveKitServer {
             case .session(let kind, let id, _):
                 let session = try session(kind, id, for: request)
                 return request.method == "DELETE" ? try await end(session) : try await patch(session, request)
+            case .unreadable: throw .unreadableRoom
             }
         } catch {
             return error.response(on: route)

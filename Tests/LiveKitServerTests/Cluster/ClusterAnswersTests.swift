@@ -50,6 +50,7 @@ import Testing
             #expect(await cluster.answer(Self.request("HEAD", path))?.status == 204)
             #expect(await cluster.answer(Self.request("PUT", path))?.status == 405)
         }
+        #expect(await cluster.answer(Self.request("POST", "/whip/%zz"))?.status == 400)
         #expect(cluster.statistics.refused.isEmpty && cluster.statistics.failed.isEmpty)
         await cluster.finish()
     }
