@@ -24,7 +24,7 @@ struct TrackSaver {
                 let file = try files[content] ?? open(frame, content)
                 if files[content] == nil { report(["event": "saving", "path": file.path, "format": content.format]) }
                 files[content] = file
-                try file.receive(frame, at: NetworkLoop.now)
+                try file.receive(frame, at: frame.receivedAt ?? NetworkLoop.now)
                 counts[file.path, default: 0] += 1
                 summaries[file.path, default: FrameSummary()].add(frame.metadata)
             } catch {

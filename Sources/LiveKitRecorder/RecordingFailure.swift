@@ -21,6 +21,9 @@ package enum RecordingFailure: Error, Sendable, Hashable, CustomStringConvertibl
     case tooManyFiles(limit: Int)
     /// Its codec has changed as often as is followed.
     case tooManyChanges(limit: Int)
+    /// What came was written too slowly, and did not all wait: so many pictures, or packets of sound, are not in the
+    /// file. The rest is.
+    case fellBehind(frames: Int)
     /// The recorder is not in the room, or not any more; a sentence.
     case notInRoom(String)
 
@@ -36,11 +39,16 @@ package enum RecordingFailure: Error, Sendable, Hashable, CustomStringConvertibl
     /// Something was to be written and could not be.
     var isLoss: Bool {
         switch self {
-        case .diskFull, .unwritable: true
+        case .diskFull, .unwritable, .fellBehind: true
         case .unsupported, .noBeginning, .noSuchTrack, .notAllowed, .encrypted, .tooManyFiles, .tooManyChanges,
             .notInRoom:
             false
         }
+    }
+
+    /// Something is missing in the midst of what is recorded, which goes on.
+    package var isHole: Bool {
+        if case .fellBehind = self { true } else { false }
     }
 
     package var description: String {
@@ -55,6 +63,8 @@ package enum RecordingFailure: Error, Sendable, Hashable, CustomStringConvertibl
         case .tooManyFiles(let limit): "The room has \(limit) files already, the most that are recorded of one."
         case .tooManyChanges(let limit):
             "The track has changed its codec \(limit) times already, the most that a recording follows."
+        case .fellBehind(let frames):
+            "The disk or the machine was too slow: \(frames) \(frames == 1 ? "frame is" : "frames are") missing."
         case .notInRoom(let sentence): sentence
         }
     }

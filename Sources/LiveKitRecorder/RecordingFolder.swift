@@ -1,12 +1,13 @@
+internal import Dispatch
 package import Foundation
 package import LiveKitClient
-internal import MediaFiles
+package import MediaFiles
 package import RTCEngine
 package import RTCNetwork
 internal import RTCWire
 
 /// Writes each track that is received into a file of its own, as it was coded, and an index of them. On a thread of its
-/// own: a disk that is slow holds nobody else up.
+/// own: a disk that is slow holds nobody else up. Folders share that thread, so what waits for the disk has others.
 package actor RecordingFolder {
     nonisolated private let loop: NetworkLoop
     nonisolated package var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -45,6 +46,8 @@ package actor RecordingFolder {
         let file: RecordingFile
         let format: PayloadFormat
         let startedAt: Int64
+        /// Of its track.
+        let missed: MissedFrames
     }
 
     private let folder: URL
@@ -60,6 +63,10 @@ package actor RecordingFolder {
     private var roomID = ""
     private var entries: [Entry] = []
     private var files: [Int: OpenFile] = [:]
+    /// How many are being closed, and who waits until none is.
+    private var closings = 0
+    private var waitingForClosings: [CheckedContinuation<Void, Never>] = []
+    private let sync: @Sendable (WrittenFile) -> MediaFileError?
     private var isFinished = false
     /// When all writing of the index is made up for.
     private var indexSpent: Instant?
@@ -82,6 +89,8 @@ package actor RecordingFolder {
     package static let changeLimit = 50
     /// Writing the index takes as long as it is, and tracks may come and go faster.
     static let indexPace = Pace(burst: 10, interval: .seconds(Int64(1)))
+    /// Waits for disks. Not among the threads that tasks have, of which there are few.
+    private static let disk = DispatchQueue(label: "roost-recorder-disk", qos: .utility, attributes: .concurrent)
 
     /// - Parameters:
     ///   - index: what the index is called, without its extension.
@@ -89,10 +98,12 @@ package actor RecordingFolder {
     ///   - changeLimit: changes of codec in one recording of a track at most.
     ///   - loop: does the writing.
     ///   - notice: is called when a track cannot be recorded any more, or the index not be written.
+    ///   - sync: waits until the disk has a file, and says why it has not; on another thread.
     package init(
         _ folder: String, index: String = "index", limit: Int = RecordingFolder.fileLimit,
         changeLimit: Int = RecordingFolder.changeLimit, sizePatience: Interval = .seconds(Int64(3)), loop: NetworkLoop,
-        notice: @escaping @Sendable (RecordingNotice) -> Void
+        notice: @escaping @Sendable (RecordingNotice) -> Void,
+        sync: @escaping @Sendable (WrittenFile) -> MediaFileError? = { $0.sync() }
     ) {
         self.folder = URL(filePath: folder, directoryHint: .isDirectory)
         indexName = index
@@ -100,6 +111,7 @@ package actor RecordingFolder {
         self.changeLimit = changeLimit
         self.sizePatience = sizePatience
         self.loop = loop
+        self.sync = sync
         self.notice = notice
     }
 
@@ -130,6 +142,8 @@ package actor RecordingFolder {
     /// Records a track to its end, or until the task is cancelled.
     ///
     /// - Parameters:
+    ///   - frames: are placed by when they were received, however late they are taken.
+    ///   - missed: what of them was not taken in time, which makes a file that is not complete.
     ///   - template: what the file is to be called, see `RecordingPath`.
     ///   - began: is called when there is a file, with its path from the folder on.
     ///   - changed: is called with the file when another one takes its place, as the track's codec has changed, once
@@ -138,35 +152,43 @@ package actor RecordingFolder {
     ///   track is missing, as of a codec in which the key frames that came were none to begin a file with.
     /// - Throws: what was written before stays, and plays.
     package func record(
-        _ track: RemoteTrack, _ frames: AsyncStream<EncodedFrame>, as template: String = RecordingPath.usualName,
-        began: @Sendable (String) async -> Void = { _ in }, changed: @Sendable (RecordedFile) async -> Void = { _ in }
+        _ track: RemoteTrack, _ frames: AsyncStream<EncodedFrame>, missed: MissedFrames = MissedFrames(),
+        as template: String = RecordingPath.usualName, began: @Sendable (String) async -> Void = { _ in },
+        changed: @Sendable (RecordedFile) async -> Void = { _ in }
     ) async -> (file: RecordedFile?, failure: RecordingFailure?) {
         guard track.isReadable else {
             notice(.track(of: track.participant.identity, track.publication.source, .encrypted))
             return (nil, .encrypted)
         }
-        let (place, failure) = await write(track, frames, as: template, began: began, changed: changed)
-        if let failure { tell(.track(of: track.participant.identity, track.publication.source, failure), failure) }
+        let (place, failure) = await write(track, frames, missed, as: template, began: began, changed: changed)
+        // Of which file something is missing has been told.
+        if let failure, !failure.isHole {
+            tell(.track(of: track.participant.identity, track.publication.source, failure), failure)
+        }
         guard let place else { return (nil, failure) }
-        let (file, problem) = close(place)
+        let (file, problem) = await close(place)
         // What could not be written to cannot be ended either, and that was told.
         if let problem, problem != failure { tell(.file(entries[place].file, problem), problem) }
         // Whoever is told of the end is to find it in the index.
         await indexing?.value
-        return (file, failure ?? problem)
+        // What has ended the recording counts before what is missing in its midst.
+        let failures = [failure, problem].compactMap { $0 }
+        return (file, failures.first { !$0.isHole } ?? failures.first)
     }
 
     /// - Returns: what has to be closed, if there is anything, and what has ended the writing before the track did.
     private func write(
-        _ track: RemoteTrack, _ frames: AsyncStream<EncodedFrame>, as template: String,
+        _ track: RemoteTrack, _ frames: AsyncStream<EncodedFrame>, _ missed: MissedFrames, as template: String,
         began: @Sendable (String) async -> Void, changed: @Sendable (RecordedFile) async -> Void
     ) async -> (place: Int?, failure: RecordingFailure?) {
         var beginning = RecordingBeginning(of: track.publication, patience: sizePatience)
         var place: Int?
         var changes = 0
+        var hole: RecordingFailure?
         for await frame in frames {
             guard !isFinished else { break }
-            let now = NetworkLoop.now
+            // This thread may be late: by its clock a backlog would be sound that comes all at once.
+            let now = frame.receivedAt ?? NetworkLoop.now
             // A file is of one codec, and a server may go over to another one in mid-track.
             let isFirst = place.map { files[$0]?.format != frame.format } ?? true
             do throws(MediaFileError) {
@@ -179,16 +201,21 @@ package actor RecordingFolder {
                     if let earlier = place {
                         place = nil
                         changes += 1
-                        let (file, failure) = close(earlier)
+                        let (file, failure) = await close(earlier)
                         await indexing?.value
                         if let file { await changed(file) }
-                        if let failure { return (nil, failure) }
+                        if let failure {
+                            guard failure.isHole else { return (nil, failure) }
+                            tell(.file(entries[earlier].file, failure), failure)
+                            hole = hole ?? failure
+                        }
                         guard !isFinished else { break }
                         // Meanwhile others may have begun files.
                         guard entries.count < limit else { return (nil, .tooManyFiles(limit: limit)) }
                     }
                 }
-                let current = if let place { place } else { try open(track, frame.format, template, at: now) }
+                let current =
+                    if let place { place } else { try open(track, frame.format, missed, template, at: now) }
                 place = current
                 try files[current]?.file.receive(frame, at: now)
                 if isFirst { await began(entries[current].file) }
@@ -196,12 +223,12 @@ package actor RecordingFolder {
                 return (place, RecordingFailure(error, codec: frame.format.mimeType))
             }
         }
-        return (place, beginning.failure)
+        return (place, beginning.failure ?? hole)
     }
 
     /// - Parameter now: when the file's first frame came: the index may have been waited for since.
     private func open(
-        _ track: RemoteTrack, _ format: PayloadFormat, _ template: String, at now: Instant
+        _ track: RemoteTrack, _ format: PayloadFormat, _ missed: MissedFrames, _ template: String, at now: Instant
     ) throws(MediaFileError) -> Int {
         let (video, audio) = format.isVideo ? (format, nil) : (nil, format)
         guard let container = Recorder.containers(video: video, audio: audio).first else { throw .unsupportedTracks }
@@ -233,41 +260,65 @@ package actor RecordingFolder {
                 kind: publication.kind.rawValue, codec: format.mimeType,
                 started: subject.time,
                 file: (path.components.dropLast() + [url.lastPathComponent]).joined(separator: "/")))
-        files[entries.count - 1] = OpenFile(file: file, format: format, startedAt: startedAt)
+        files[entries.count - 1] = OpenFile(
+            file: file, format: format, startedAt: startedAt, missed: missed)
         indexChanged()
         return entries.count - 1
     }
 
     /// - Returns: the file, and why it is not complete.
-    private func close(_ place: Int) -> (RecordedFile?, RecordingFailure?) {
+    private func close(_ place: Int) async -> (RecordedFile?, RecordingFailure?) {
         // `finish` may have closed it.
         guard let open = files.removeValue(forKey: place) else { return (nil, nil) }
+        closings += 1
+        defer { closed() }
+        let endedAt = Self.unixTime(of: NetworkLoop.now)
         var failure: RecordingFailure?
         do throws(MediaFileError) {
-            try open.file.finish()
-            entries[place].isComplete = true
+            let written = try open.file.writeEnd()
+            if let error = await putOnDisk(written) { throw error }
         } catch {
             failure = RecordingFailure(error, codec: entries[place].codec)
         }
+        let missing = open.missed.take()
+        if failure == nil, missing > 0 { failure = .fellBehind(frames: missing) }
         entries[place].frames = open.file.recorder.recordedFrames
         entries[place].duration = open.file.recorder.duration.seconds
+        entries[place].isComplete = failure == nil
         indexChanged()
         let attributes = try? FileManager.default.attributesOfItem(atPath: open.file.path)
         let file = RecordedFile(
-            path: entries[place].file, startedAt: open.startedAt, endedAt: Self.unixTime(of: NetworkLoop.now),
+            path: entries[place].file, startedAt: open.startedAt, endedAt: endedAt,
             duration: open.file.recorder.duration.nanoseconds,
             size: (attributes?[.size] as? NSNumber)?.int64Value ?? 0)
         return (file, failure)
     }
 
+    /// Without this thread: others write on meanwhile.
+    private func putOnDisk(_ file: WrittenFile) async -> MediaFileError? {
+        let sync = sync
+        return await withCheckedContinuation { continuation in
+            Self.disk.async { continuation.resume(returning: sync(file)) }
+        }
+    }
+
+    private func closed() {
+        closings -= 1
+        guard closings == 0 else { return }
+        for waiting in waitingForClosings { waiting.resume() }
+        waitingForClosings = []
+    }
+
     /// Ends all files; returns where the index is.
     @discardableResult
-    package func finish() -> String {
+    package func finish() async -> String {
         isFinished = true
         for place in files.keys.sorted() {
-            let (_, failure) = close(place)
+            let (_, failure) = await close(place)
             if let failure { tell(.file(entries[place].file, failure), failure) }
         }
+        // Those of tracks that have just ended.
+        if closings > 0 { await withCheckedContinuation { waitingForClosings.append($0) } }
         if let indexing {
             indexing.cancel()
             writeIndex()

@@ -85,13 +85,16 @@ package actor RoomRecorder {
         recordings[id] = Recording(track: track, arrivals: arrivals)
         let folder = folder
         let task = Task { () -> RecordingFailure? in
+            var hole: RecordingFailure?
             for await track in tracks {
+                let (frames, missed) = track.listen()
                 let (file, failure) = await folder.record(
-                    track, track.frames, as: template, began: began, changed: ended)
+                    track, frames, missed: missed, as: template, began: began, changed: ended)
                 if let file { await ended(file) }
-                if let failure { return failure }
+                if let failure, !failure.isHole { return failure }
+                hole = hole ?? failure
             }
-            return nil
+            return hole
         }
         recordings[id]?.task = task
         await accepted(id)
@@ -101,7 +104,8 @@ package actor RoomRecorder {
         var failure = await task.value
         let recording = recordings.removeValue(forKey: id)
         recording?.search?.cancel()
-        if let reason = recording?.failure { failure = failure ?? reason }
+        // What is missing in its midst is less than what has ended it.
+        if let reason = recording?.failure, failure?.isHole ?? true { failure = reason }
         if !recordings.values.contains(where: { $0.track == track }) { await room.setSubscribed(false, to: track) }
         return failure
     }

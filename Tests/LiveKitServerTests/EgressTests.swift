@@ -152,6 +152,27 @@ import Testing
         #expect(egress.info.status == .egressActive)
     }
 
+    @Test func `files in which something is missing are named, also at the end, and the others go on`() {
+        var egress = Self.egress(.room(sound: true, pictures: true))
+        _ = egress.becameActive(at: 2)
+        for sid in ["TR_a", "TR_b", "TR_c"] { _ = egress.took(sid, at: 2) }
+        let hole = RecordingFailure.fellBehind(frames: 7)
+        #expect(egress.trackEnded("TR_a", hole, at: 3) == .updated)
+        #expect(egress.info.details == "Not complete: TR_a: \(hole)" && egress.info.status == .egressActive)
+        #expect(egress.omit("TR_d", "Full.", at: 3) == .updated)
+        #expect(egress.info.details == "Not recorded: TR_d: Full. Not complete: TR_a: \(hole)")
+        _ = egress.fileBegan("b.ogg", of: "TR_b", at: 3)
+        _ = egress.stopRequested(at: 4)
+        _ = egress.trackEnded("TR_b", nil, at: 5)
+        #expect(egress.trackEnded("TR_c", hole, at: 5) == .ended)
+        #expect(egress.info.details.contains("TR_c: \(hole)") && egress.info.status == .egressComplete)
+        var one = Self.egress(.track("TR_a"))
+        _ = one.took("TR_a", at: 2)
+        _ = one.fileBegan("a.ogg", of: "TR_a", at: 2)
+        #expect(one.trackEnded("TR_a", hole, at: 3) == .ended)
+        #expect(one.info.status == .egressFailed && one.info.error == hole.description)
+    }
+
     @Test func `one that finds no place waits for it, and is left out no more once it has one`() {
         var egress = Self.egress(.room(sound: true, pictures: true))
         _ = egress.becameActive(at: 2)

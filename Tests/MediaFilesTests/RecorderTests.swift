@@ -219,6 +219,28 @@ import Testing
         #expect(read.frames.map(\.decodeTime) == (0..<50).map { $0 * 960 })
     }
 
+    /// Twenty seconds, of which eight come at once at their end, behind a hole that is filled with silence.
+    @Test func `sound that comes late in one piece makes nothing behind it late by more than a second`() throws {
+        var recorder = try Recorder(video: nil, audio: .opus)
+        var file = MemoryFile()
+        for index in 0..<1_000 {
+            let time = Int64(index) * 20
+            recorder.receive(
+                EncodedFrame(
+                    payload: [0xf8, UInt8(index >> 8), UInt8(index & 255)], timestamp: UInt32(index) * 960,
+                    isKeyFrame: true, format: .opus),
+                at: .zero + .milliseconds((4_000..<12_000).contains(time) ? 12_000 : time))
+        }
+        recorder.finish()
+        file.apply(&recorder)
+        let read = try #require(try MediaFile(reading: file.bytes, name: "call.ogg").audio)
+        for index in [950, 999] {
+            let payload: [UInt8] = [0xf8, UInt8(index >> 8), UInt8(index & 255)]
+            let frame = try #require(read.frames.first { $0.payload == payload })
+            #expect(abs(frame.decodeTime - Int64(index) * 960) <= 48_000)
+        }
+    }
+
     @Test func `a full disk is told at once, and again`() throws {
         let audio = try TestMedia.track("webRtcTestVideo.ogg")
         let file = try RecordingFile(path: "/dev/full", video: nil, audio: .opus)

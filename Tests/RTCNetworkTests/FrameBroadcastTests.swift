@@ -60,6 +60,25 @@ import Testing
         await task.value
     }
 
+    @Test func `who takes frames late finds when they came, and how many are missing`() async {
+        let broadcast = FrameBroadcast()
+        // Nobody has missed what came before.
+        for number: UInt32 in 0..<2_000 { _ = broadcast.send(frame(number, isKey: true)) }
+        let (frames, _, missed) = broadcast.listen()
+        #expect(missed.take() == 0)
+        for number: UInt32 in 2_000..<3_000 {
+            _ = broadcast.send(frame(number, isKey: true), at: Instant(nanoseconds: Int64(number)))
+        }
+        let (others, _, none) = broadcast.listen()
+        broadcast.finish()
+        var last: EncodedFrame?
+        var count = 0
+        for await frame in frames { (last, count) = (frame, count + 1) }
+        #expect(count == FrameBacklog.frameLimit && last?.receivedAt == Instant(nanoseconds: 2_999))
+        #expect(missed.take() == 1_000 && missed.take() == 0)
+        #expect(await heard(others) == [] && none.take() == 0)
+    }
+
     @Test func `too many frames: it goes on at the next key frame that waits`() {
         var backlog = FrameBacklog()
         for number in 0..<FrameBacklog.frameLimit {

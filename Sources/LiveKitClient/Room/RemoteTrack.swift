@@ -1,5 +1,5 @@
 public import RTCEngine
-internal import RTCNetwork
+package import RTCNetwork
 
 /// A track that we receive, until its subscription ends. Coded frames come out as they were sent.
 public final class RemoteTrack: Sendable {
@@ -38,6 +38,9 @@ public final class RemoteTrack: Sendable {
     /// subscription. A reader that falls more than 1,024 frames or 8 MiB behind continues at a later key frame, which
     /// the publisher is asked for if none waits.
     public var frames: AsyncStream<EncodedFrame> { received.stream() }
+
+    /// As `frames`, with what counts those that its reader does not take in time.
+    package func listen() -> (frames: AsyncStream<EncodedFrame>, missed: MissedFrames) { received.listen() }
 
     /// Asks the publisher for a key frame, at which a decoder can begin; for video alone.
     public func requestKeyFrame() async { await askForKeyFrame() }

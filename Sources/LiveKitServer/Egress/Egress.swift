@@ -30,6 +30,8 @@ struct Egress {
     private var failure: RecordingFailure?
     /// Of a room: tracks that are left out, or were until they went, and why. No more than `trackLimit`.
     private var omissions: [(track: String, reason: String)] = []
+    /// Of a room: tracks of whose files something is missing, and why. No more than `trackLimit`.
+    private var incomplete: [(track: String, reason: String)] = []
     /// Of a room: tracks that are to be had when there is a place for them. No more than `trackLimit`.
     private(set) var waiting: Set<String> = []
     /// Its room, or its recorder, is no longer there for it.
@@ -103,7 +105,7 @@ struct Egress {
         tracks[track] = .some(nil)
         waiting.remove(track)
         omissions.removeAll { $0.track == track }
-        return nameOmissions(at: now)
+        return tellDetails(at: now)
     }
 
     /// A track is not in the room any more, and is not waited for. That it was left out is still told.
@@ -148,6 +150,10 @@ struct Egress {
         guard tracks.removeValue(forKey: track) != nil else { return nil }
         switch (scope, failure) {
         case (_, nil): break
+        case (.room, let failure?) where failure.isHole:
+            incomplete.append((track, failure.description))
+            let news = tellDetails(at: now)
+            return settle(at: now) ?? news
         // The others go on.
         case (.room, let failure?) where failure.isOfOneTrack:
             let news = omit(track, failure.description, at: now)
@@ -170,14 +176,18 @@ struct Egress {
             return nil
         }
         omissions.append((track, reason))
-        return nameOmissions(at: now)
+        return tellDetails(at: now)
     }
 
-    /// Says in `info.details` what is left out, if that is something else now.
-    private mutating func nameOmissions(at now: Int64) -> News? {
-        // Rooms may have thousands.
-        let named = omissions.prefix(Self.namedOmissions).map { "\($0.track): \($0.reason)" }
-        let details = named.isEmpty ? "" : "Not recorded: " + named.joined(separator: " ")
+    /// Says in `info.details` what is left out, and what is not complete, if that is something else now.
+    private mutating func tellDetails(at now: Int64) -> News? {
+        func sentence(_ title: String, _ tracks: [(track: String, reason: String)]) -> [String] {
+            // Rooms may have thousands.
+            let named = tracks.prefix(Self.namedOmissions).map { "\($0.track): \($0.reason)" }
+            return named.isEmpty ? [] : [title + named.joined(separator: " ")]
+        }
+        let details = (sentence("Not recorded: ", omissions) + sentence("Not complete: ", incomplete))
+            .joined(separator: " ")
         guard details != info.details else { return nil }
         info.details = details
         info.updatedAt = now
@@ -242,7 +252,7 @@ extension RecordingFailure {
         case .unsupported, .noBeginning, .noSuchTrack, .notAllowed, .encrypted, .tooManyFiles,
             .tooManyChanges:
             true
-        case .diskFull, .unwritable, .notInRoom: false
+        case .diskFull, .unwritable, .fellBehind, .notInRoom: false
         }
     }
 }

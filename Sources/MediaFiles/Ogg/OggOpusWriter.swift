@@ -3,10 +3,13 @@ import RTCWire
 
 /// Writes Opus as Ogg (RFC 7845). A hole in time is filled with packets of silence, 20 ms each: RFC 7845 §4.1 wants
 /// every sample accounted for by a packet, and players go by packets, not by granule positions. An hour of silence is
-/// less than a megabyte. Beyond half a day the position jumps, as if pages had been lost.
+/// less than a megabyte. Beyond half a day the position jumps, as if pages had been lost. Where more sound comes than
+/// there is time for, as of a backlog behind a hole that was filled, packets are left out.
 struct OggOpusWriter: ContainerWriter {
     private static let maximumSilence = 12 * 3_600 * 50
     private static let silenceSamples: Int64 = 960
+    /// How far the position may be beyond the time of a packet: a second.
+    private static let longestLead: Int64 = 48_000
     /// One stream in one file: any number serves.
     private static let serial: UInt32 = 0x526f_6f73
 
@@ -14,6 +17,8 @@ struct OggOpusWriter: ContainerWriter {
     private var sequence: UInt32 = 0
     /// Samples so far, silence and skips included.
     private var position: Int64 = 0
+    /// Packets are left out until the position is one that their time has come to.
+    private var isAhead = false
 
     private struct Page {
         var lacing: [UInt8] = []
@@ -38,7 +43,7 @@ struct OggOpusWriter: ContainerWriter {
     mutating func write(_ samples: [RecordedSample]) -> [FileChange] {
         var bytes: [UInt8] = []
         for sample in samples {
-            guard let packet = OpusPacket(sample.payload.span.bytes) else { continue }
+            guard let packet = OpusPacket(sample.payload.span.bytes), hasRoom(at: sample.time) else { continue }
             fillGap(until: sample.time, into: &bytes)
             place(sample.payload, samples: Int64(packet.samples), into: &bytes)
         }
@@ -51,6 +56,14 @@ struct OggOpusWriter: ContainerWriter {
         var bytes: [UInt8] = []
         endPage(flags: .lastPage, into: &bytes)
         return [.append(bytes)]
+    }
+
+    /// Whether a packet can be placed. Each one moves the position on by what it lasts, whatever its time: once that is
+    /// a second beyond, all that follows would be late for good, so packets are dropped until it is right again.
+    private mutating func hasRoom(at time: Int64) -> Bool {
+        let lead = position - time
+        isAhead = lead > (isAhead ? 0 : Self.longestLead)
+        return !isAhead
     }
 
     private mutating func fillGap(until time: Int64, into bytes: inout [UInt8]) {

@@ -34,12 +34,17 @@ public final class RecordingFile {
 
     /// Ends the file. What it holds is on the disk afterwards, whatever happens to the machine.
     public func finish() throws(MediaFileError) {
+        guard let failure = try writeEnd().sync() else { return }
+        self.failure = failure
+        throw failure
+    }
+
+    /// As `finish`, but for waiting for the disk: that is left to `sync` of what comes back.
+    package func writeEnd() throws(MediaFileError) -> WrittenFile {
         if let failure { throw failure }
         recorder.finish()
         try apply()
-        guard fsync(handle.fileDescriptor) != 0, errno != EINVAL, errno != EROFS else { return }
-        failure = .unwritable(file: path)
-        throw .unwritable(file: path)
+        return WrittenFile(path: path, handle: handle)
     }
 
     private func apply() throws(MediaFileError) {

@@ -16,6 +16,9 @@ public struct EncodedFrame: Sendable, Equatable {
     public var isSealed = false
     /// What header extensions say about it.
     public var metadata: FrameMetadata
+    /// When it was received whole, by the clock of its connection, however long it then waits for who reads it. Nil for
+    /// frames that come from no peer. It is not sent.
+    public var receivedAt: Instant?
 
     public init(
         payload: [UInt8], timestamp: UInt32, isKeyFrame: Bool, format: PayloadFormat,

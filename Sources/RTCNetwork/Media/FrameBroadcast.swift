@@ -26,12 +26,12 @@ final class FrameBroadcast: Sendable {
     /// A stream of the frames from now on. It ends when the source finishes.
     func stream() -> AsyncStream<EncodedFrame> { listen().frames }
 
-    /// The same, and what ends it before the source does: what waits is still taken.
+    /// The same, with what ends it before the source does (what waits is still taken), and what it has missed.
     ///
     /// - Parameter transform: what the listener gets of each frame, or nothing; in its task.
     func listen(
         transform: (@Sendable (EncodedFrame) -> EncodedFrame?)? = nil
-    ) -> (frames: AsyncStream<EncodedFrame>, end: FrameStreamEnd) {
+    ) -> (frames: AsyncStream<EncodedFrame>, end: FrameStreamEnd, missed: MissedFrames) {
         let listener = state.withLock { state in
             let listener = FrameListener(taking: state.early ?? FrameBacklog(), isFinished: state.isFinished)
             state.early = nil
@@ -48,13 +48,21 @@ final class FrameBroadcast: Sendable {
                     }
                     return nil
                 }, onCancel: { [weak listener] in listener?.finish() }),
-            FrameStreamEnd(listener: listener)
+            FrameStreamEnd(listener: listener), listener.missed
         )
     }
 
     /// Gives a frame to every listener. True when one of them can go on at a key frame only; before the first listener
     /// nobody needs one.
-    func send(_ frame: EncodedFrame) -> Bool {
+    ///
+    /// - Parameter now: when it came: what a reader finds in it, however late.
+    func send(_ frame: EncodedFrame, at now: Instant = NetworkLoop.now) -> Bool {
+        var frame = frame
+        frame.receivedAt = now
+        return distribute(frame)
+    }
+
+    private func distribute(_ frame: EncodedFrame) -> Bool {
         let (listeners, early) = state.withLock { state in
             state.listeners.removeAll { $0.listener == nil }
             return (state.listeners.compactMap(\.listener), state.early?.append(frame))
@@ -96,6 +104,8 @@ private final class FrameListener: Sendable {
         var isFinished: Bool
     }
 
+    /// Since it listens: what was dropped of the frames before, nobody wanted.
+    let missed = MissedFrames()
     private let state: Mutex<State>
 
     init(taking backlog: FrameBacklog, isFinished: Bool) {
@@ -106,6 +116,7 @@ private final class FrameListener: Sendable {
         let (outcome, waiter, next) = state.withLock { state -> (FrameBacklog.Outcome, Waiter?, EncodedFrame?) in
             guard !state.isFinished else { return (FrameBacklog.Outcome(), nil, nil) }
             let outcome = state.backlog.append(frame)
+            if outcome.dropped > 0 { missed.add(outcome.dropped) }
             guard !state.waiters.isEmpty, let next = state.backlog.popFirst() else { return (outcome, nil, nil) }
             return (outcome, state.waiters.removeFirst(), next)
         }

@@ -22,13 +22,19 @@ package final class TrackFrames: Sendable {
     }
 
     /// As `RTPReceiver.frames`, until `end` at the latest.
-    package func stream() -> AsyncStream<EncodedFrame> {
-        state.withLock { state -> AsyncStream<EncodedFrame> in
-            guard !state.isEnded else { return AsyncStream { $0.finish() } }
+    package func stream() -> AsyncStream<EncodedFrame> { listen().frames }
+
+    /// The same, with what counts the frames that its reader does not take in time.
+    package func listen() -> (frames: AsyncStream<EncodedFrame>, missed: MissedFrames) {
+        state.withLock { state -> (frames: AsyncStream<EncodedFrame>, missed: MissedFrames) in
+            guard !state.isEnded else {
+                let nothing = AsyncStream<EncodedFrame> { $0.finish() }
+                return (nothing, MissedFrames())
+            }
             state.ends.removeAll(where: \.isOver)
-            let (frames, end) = receiver.listen(transform: transform?())
+            let (frames, end, missed) = receiver.listen(transform: transform?())
             state.ends.append(end)
-            return frames
+            return (frames, missed)
         }
     }
 

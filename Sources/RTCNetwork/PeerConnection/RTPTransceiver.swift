@@ -125,12 +125,12 @@ public final class RTPReceiver: Sendable {
     public var frames: AsyncStream<EncodedFrame> { frameBroadcast.stream() }
 
     /// As `frames`, for a caller that may end the stream before the receiver ends: a transceiver may go on with another
-    /// track.
+    /// track. With what counts the frames that its listener does not take in time.
     ///
     /// - Parameter transform: what the listener gets of each frame, or nothing (W3C: RTCRtpScriptTransform).
     package func listen(
         transform: (@Sendable (EncodedFrame) -> EncodedFrame?)? = nil
-    ) -> (frames: AsyncStream<EncodedFrame>, end: FrameStreamEnd) {
+    ) -> (frames: AsyncStream<EncodedFrame>, end: FrameStreamEnd, missed: MissedFrames) {
         frameBroadcast.listen(transform: transform)
     }
 

@@ -32,7 +32,7 @@ actor CallRecorder: CallFrameSink {
     func receive(_ frame: EncodedFrame) {
         guard case .recording = state else { return }
         do throws(MediaFileError) {
-            try recording.receive(frame, at: NetworkLoop.now)
+            try recording.receive(frame, at: frame.receivedAt ?? NetworkLoop.now)
         } catch {
             fail(error)
         }

@@ -1,0 +1,131 @@
+import Dispatch
+import Foundation
+import LiveKitProtocol
+import MediaFiles
+import RTCEngine
+import RTCWire
+import Testing
+
+@testable import LiveKitClient
+@testable import LiveKitRecorder
+@testable import RTCNetwork
+
+/// What becomes of recordings, and of what is said of them, when threads and disks are slow or files go away.
+@Suite(.timeLimit(.minutes(1))) struct RecordingLossTests {
+    private struct Index: Decodable {
+        struct Recording: Decodable {
+            let file: String
+            let duration: Double
+            let complete: Bool
+        }
+        let recordings: [Recording]
+    }
+
+    private static func inFolder(_ body: (URL) async throws -> Void) async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "roost-loss-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try await body(folder)
+    }
+
+    private static func index(_ folder: URL, _ name: String = "index") throws -> [Index.Recording] {
+        let file = folder.appending(path: name + ".json")
+        return try JSONDecoder().decode(Index.self, from: Data(contentsOf: file)).recordings
+    }
+
+    private static func track() throws -> RemoteTrack {
+        var info = LiveKitTrackInfo()
+        info.sid = "TR_1"
+        info.type = .audio
+        info.mimeType = "audio/opus"
+        var person = LiveKitParticipantInfo()
+        person.identity = "ann"
+        return RemoteTrack(
+            publication: try #require(RemoteTrackPublication(info)), participant: RemoteParticipant(person),
+            receiver: RTPReceiver(kind: .audio), askForKeyFrame: {})
+    }
+
+    /// So many packets of 20 ms, all of which wait for their reader; each tells when it was received.
+    private static func packets(_ count: Int) -> AsyncStream<EncodedFrame> {
+        let (frames, more) = AsyncStream.makeStream(of: EncodedFrame.self)
+        for number in 0..<count {
+            var frame = EncodedFrame(
+                payload: [0x78, 1], timestamp: UInt32(number) * 960, isKeyFrame: true, format: .opus)
+            frame.receivedAt = Instant(nanoseconds: Int64(number) * 20_000_000 + 1_000_000_000)
+            more.yield(frame)
+        }
+        more.finish()
+        return frames
+    }
+
+    @Test func `what waits for a thread that is late is recorded at the time at which it came`() async throws {
+        try await Self.inFolder { url in
+            let folder = RecordingFolder(url.path, loop: NetworkLoop(name: "test"), notice: { _ in })
+            try await folder.begin(room: "kitchen")
+            let (file, failure) = await folder.record(try Self.track(), Self.packets(600))
+            #expect(failure == nil)
+            #expect(try #require(file).duration == 12_000_000_000)
+            let recordings = try Self.index(url)
+            #expect(recordings.map(\.complete) == [true] && recordings.map(\.duration) == [12])
+        }
+    }
+
+    @Test func `a file of which the recorder was too slow to take all is not complete, and says why`() async throws {
+        try await Self.inFolder { url in
+            let folder = RecordingFolder(url.path, loop: NetworkLoop(name: "test"), notice: { _ in })
+            try await folder.begin(room: "kitchen")
+            let missed = MissedFrames()
+            missed.add(7)
+            let (file, failure) = await folder.record(try Self.track(), Self.packets(10), missed: missed)
+            let name = try #require(file).path
+            #expect(failure == .fellBehind(frames: 7))
+            #expect(failure?.description == "The disk or the machine was too slow: 7 frames are missing.")
+            #expect(try Self.index(url).map(\.complete) == [false])
+            #expect(await folder.loss == .file(name, .fellBehind(frames: 7)))
+            // Of the next one nothing is.
+            #expect(await folder.record(try Self.track(), Self.packets(10), missed: missed).failure == nil)
+        }
+    }
+
+    @Test func `a disk that is slow with one file holds up nobody who records by the same thread`() async throws {
+        try await Self.inFolder { url in
+            let loop = NetworkLoop(name: "test")
+            let isOver = DispatchSemaphore(value: 0)
+            let (syncs, began) = AsyncStream.makeStream(of: Void.self)
+            let slow = RecordingFolder(
+                url.path, index: "slow", loop: loop, notice: { _ in },
+                sync: { file in
+                    began.yield()
+                    isOver.wait()
+                    return file.sync()
+                })
+            let other = RecordingFolder(url.path, index: "other", loop: loop, notice: { _ in })
+            try await slow.begin(room: "kitchen")
+            try await other.begin(room: "hall")
+            let track = try Self.track()
+            async let first = slow.record(track, Self.packets(10))
+            for await _ in syncs { break }
+            let (file, failure) = await other.record(track, Self.packets(10))
+            #expect(file != nil && failure == nil)
+            // It is not told as whole before the disk has it.
+            #expect(try Self.index(url, "slow").map(\.complete) == [false])
+            async let index = slow.finish()
+            isOver.signal()
+            let (_, end) = await first
+            #expect(end == nil)
+            _ = await index
+            #expect(try Self.index(url, "slow").map(\.complete) == [true])
+        }
+    }
+
+    @Test func `what the disk does not take at the end is told`() async throws {
+        try await Self.inFolder { url in
+            let folder = RecordingFolder(
+                url.path, loop: NetworkLoop(name: "test"), notice: { _ in },
+                sync: { _ in .unwritable(file: "here") })
+            try await folder.begin(room: "kitchen")
+            #expect(await folder.record(try Self.track(), Self.packets(10)).failure == .unwritable)
+            #expect(try Self.index(url).map(\.complete) == [false])
+        }
+    }
+}
