@@ -250,7 +250,8 @@ package actor RecordingFolder {
             throw (error as NSError).code == CocoaError.Code.fileWriteOutOfSpace.rawValue
                 ? .diskFull(file: path.description) : .unwritable(file: path.description)
         }
-        let url = Self.claim(path.components, container.fileExtension, in: folder)
+        let url = Self.claim(
+            path.components, container.fileExtension, in: folder, except: Set(entries.map(\.file)))
         let file = try RecordingFile(path: url.path, video: video, audio: audio, container: container)
         entries.append(
             Entry(
@@ -390,9 +391,13 @@ package actor RecordingFolder {
 
     /// A name that is free, with an empty file: whoever records into the same folder has another one. What hinders
     /// that, the recording finds out.
-    package static func claim(_ components: [String], _ fileExtension: String, in folder: URL) -> URL {
+    ///
+    /// - Parameter taken: paths from the folder on that are not free, though there may be no such files any more.
+    package static func claim(
+        _ components: [String], _ fileExtension: String, in folder: URL, except taken: Set<String> = []
+    ) -> URL {
         while true {
-            let url = free(components, fileExtension, in: folder)
+            let url = free(components, fileExtension, in: folder, except: taken)
             let descriptor = Foundation.open(url.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
             guard descriptor < 0 else {
                 Foundation.close(descriptor)
@@ -404,15 +409,17 @@ package actor RecordingFolder {
 
     /// A recording is never overwritten. Folders may have many of one name, so the first number that is free is looked
     /// for by doubling and then between the last two, which finds it where none below it is.
-    static func free(_ components: [String], _ fileExtension: String, in folder: URL) -> URL {
-        func url(_ number: Int) -> URL {
-            let path = components.joined(separator: "/") + (number == 1 ? "" : "-\(number)")
-            return folder.appending(path: path + "." + fileExtension)
+    static func free(
+        _ components: [String], _ fileExtension: String, in folder: URL, except names: Set<String> = []
+    ) -> URL {
+        func path(_ number: Int) -> String {
+            components.joined(separator: "/") + (number == 1 ? "" : "-\(number)") + "." + fileExtension
         }
+        func url(_ number: Int) -> URL { folder.appending(path: path(number)) }
         // A link that leads nowhere has the name, too.
         func isTaken(_ number: Int) -> Bool {
             var status = stat()
-            return lstat(url(number).path, &status) == 0
+            return names.contains(path(number)) || lstat(url(number).path, &status) == 0
         }
         var (taken, free) = (0, 1)
         while isTaken(free) { (taken, free) = (free, free * 2) }

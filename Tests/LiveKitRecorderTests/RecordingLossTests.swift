@@ -118,6 +118,31 @@ import Testing
         }
     }
 
+    /// One that is taken away, and one in whose place another one is put.
+    @Test(arguments: [false, true])
+    func `a file that goes while it is recorded is not complete, and no other one has its name`(isReplaced: Bool)
+        async throws
+    {
+        try await Self.inFolder { url in
+            let folder = RecordingFolder(url.path, loop: NetworkLoop(name: "test"), notice: { _ in })
+            try await folder.begin(room: "kitchen")
+            let (_, failure) = await folder.record(
+                try Self.track(), Self.packets(10),
+                began: { name in
+                    try? FileManager.default.removeItem(at: url.appending(path: name))
+                    // The recorder writes on, but not to this one.
+                    if isReplaced { try? Data([1]).write(to: url.appending(path: name)) }
+                })
+            #expect(failure == .unwritable)
+            if isReplaced { try FileManager.default.removeItem(at: url.appending(path: "ann-unknown-TR_1.ogg")) }
+            let (file, other) = await folder.record(try Self.track(), Self.packets(10))
+            #expect(file?.path == "ann-unknown-TR_1-2.ogg" && other == nil)
+            let recordings = try Self.index(url)
+            #expect(recordings.map(\.file) == ["ann-unknown-TR_1.ogg", "ann-unknown-TR_1-2.ogg"])
+            #expect(recordings.map(\.complete) == [false, true])
+        }
+    }
+
     @Test func `what the disk does not take at the end is told`() async throws {
         try await Self.inFolder { url in
             let folder = RecordingFolder(

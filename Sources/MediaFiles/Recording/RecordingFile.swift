@@ -33,6 +33,7 @@ public final class RecordingFile {
     }
 
     /// Ends the file. What it holds is on the disk afterwards, whatever happens to the machine.
+    /// - Throws: as `receive`; `unwritable` also when somebody has taken the file away.
     public func finish() throws(MediaFileError) {
         guard let failure = try writeEnd().sync() else { return }
         self.failure = failure

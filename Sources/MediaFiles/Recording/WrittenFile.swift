@@ -10,7 +10,14 @@ package struct WrittenFile: @unchecked Sendable {
     ///
     /// - Returns: why it is not there.
     package func sync() -> MediaFileError? {
-        guard fsync(handle.fileDescriptor) != 0, errno != EINVAL, errno != EROFS else { return nil }
-        return .unwritable(file: path)
+        let hasFailed = fsync(handle.fileDescriptor) != 0 && errno != EINVAL && errno != EROFS
+        return hasFailed || !isInPlace ? .unwritable(file: path) : nil
+    }
+
+    /// Who takes a file away, or puts another one in its place, does not hinder those who write to it.
+    private var isInPlace: Bool {
+        var (found, own) = (stat(), stat())
+        guard stat(path, &found) == 0, fstat(handle.fileDescriptor, &own) == 0 else { return false }
+        return found.st_ino == own.st_ino && found.st_dev == own.st_dev
     }
 }
