@@ -72,6 +72,12 @@ package actor RecordingFolder {
     private var indexSpent: Instant?
     /// Writes it when it may be written again.
     private var indexing: Task<Void, Never>?
+    /// The last try to write it has failed.
+    private var owesIndex = false
+    /// Tries to write it again. Nobody who is told of a file's end waits for that.
+    private var indexRetry: Task<Void, Never>?
+    private let indexPatience: Duration
+    private var nextIndexPatience: Duration
     /// How often it was written.
     private(set) var indexWrites = 0
     /// The first file that could not be written to its end, and the index while it is not what it should be.
@@ -89,6 +95,9 @@ package actor RecordingFolder {
     package static let changeLimit = 50
     /// Writing the index takes as long as it is, and tracks may come and go faster.
     static let indexPace = Pace(burst: 10, interval: .seconds(Int64(1)))
+    /// After so long an index that could not be written is tried again, and then each time after twice as long.
+    package static let indexPatience = Duration.seconds(5)
+    private static let longestIndexPatience = Duration.seconds(60)
     /// Waits for disks. Not among the threads that tasks have, of which there are few.
     private static let disk = DispatchQueue(label: "roost-recorder-disk", qos: .utility, attributes: .concurrent)
 
@@ -96,12 +105,14 @@ package actor RecordingFolder {
     ///   - index: what the index is called, without its extension.
     ///   - limit: files at most.
     ///   - changeLimit: changes of codec in one recording of a track at most.
+    ///   - indexPatience: after how long an index that could not be written is tried again.
     ///   - loop: does the writing.
     ///   - notice: is called when a track cannot be recorded any more, or the index not be written.
     ///   - sync: waits until the disk has a file, and says why it has not; on another thread.
     package init(
         _ folder: String, index: String = "index", limit: Int = RecordingFolder.fileLimit,
-        changeLimit: Int = RecordingFolder.changeLimit, sizePatience: Interval = .seconds(Int64(3)), loop: NetworkLoop,
+        changeLimit: Int = RecordingFolder.changeLimit, sizePatience: Interval = .seconds(Int64(3)),
+        indexPatience: Duration = RecordingFolder.indexPatience, loop: NetworkLoop,
         notice: @escaping @Sendable (RecordingNotice) -> Void,
         sync: @escaping @Sendable (WrittenFile) -> MediaFileError? = { $0.sync() }
     ) {
@@ -110,6 +121,8 @@ package actor RecordingFolder {
         self.limit = limit
         self.changeLimit = changeLimit
         self.sizePatience = sizePatience
+        self.indexPatience = indexPatience
+        nextIndexPatience = indexPatience
         self.loop = loop
         self.sync = sync
         self.notice = notice
@@ -320,11 +333,23 @@ package actor RecordingFolder {
         }
         // Those of tracks that have just ended.
         if closings > 0 { await withCheckedContinuation { waitingForClosings.append($0) } }
+        indexRetry?.cancel()
         if let indexing {
             indexing.cancel()
             writeIndex()
+        } else {
+            writeOwedIndex()
         }
         return index.path
+    }
+
+    /// Writes the index if that failed when it was to be written.
+    ///
+    /// - Returns: whether nothing of it is owed now.
+    @discardableResult
+    package func writeOwedIndex() -> Bool {
+        if owesIndex { writeIndex(isRetry: true) }
+        return !owesIndex
     }
 
     private var index: URL {
@@ -351,8 +376,26 @@ package actor RecordingFolder {
         }
     }
 
+    /// Has it tried again by and by, as long as somebody has this folder.
+    private func tryIndexLater() {
+        guard indexRetry == nil, !isFinished else { return }
+        let wait = nextIndexPatience
+        nextIndexPatience = min(wait * 2, Self.longestIndexPatience)
+        indexRetry = Task { [weak self] in
+            guard (try? await Task.sleep(for: wait)) != nil else { return }
+            await self?.tryIndexAgain()
+        }
+    }
+
+    private func tryIndexAgain() {
+        indexRetry = nil
+        writeOwedIndex()
+    }
+
     /// In one step: whoever looks finds a whole one at any time.
-    private func writeIndex() {
+    ///
+    /// - Parameter isRetry: that it cannot be written has been told.
+    private func writeIndex(isRetry: Bool = false) {
         indexing = nil
         indexWrites += 1
         let encoder = JSONEncoder()
@@ -365,9 +408,15 @@ package actor RecordingFolder {
         do {
             try Self.replace(index, by: encoder.encode(Index(room: room, recordings: entries)))
             indexLoss = nil
+            owesIndex = false
+            nextIndexPatience = indexPatience
+            indexRetry?.cancel()
+            indexRetry = nil
         } catch {
             indexLoss = .index(index.path)
-            notice(.index(index.path))
+            owesIndex = true
+            if !isRetry { notice(.index(index.path)) }
+            tryIndexLater()
         }
     }
 

@@ -1,5 +1,16 @@
 import Foundation
 
+/// An index of this name cannot be written into a folder, as on a full disk, until the disk has room again.
+func fillDisk(forIndex name: String = "index", in folder: URL) throws {
+    // Something is where it is written to first.
+    try FileManager.default.createDirectory(
+        at: folder.appending(path: name + ".json.part"), withIntermediateDirectories: false)
+}
+
+func makeRoom(forIndex name: String = "index", in folder: URL) throws {
+    try FileManager.default.removeItem(at: folder.appending(path: name + ".json.part"))
+}
+
 /// From now on nothing more can be written to an open file of ours, as on a full disk.
 func fillDisk(under file: URL) {
     let full = open("/dev/full", O_WRONLY | O_CLOEXEC)

@@ -4,6 +4,7 @@ import LiveKitProtocol
 import MediaFiles
 import RTCEngine
 import RTCWire
+import Synchronization
 import Testing
 
 @testable import LiveKitClient
@@ -140,6 +141,55 @@ import Testing
             let recordings = try Self.index(url)
             #expect(recordings.map(\.file) == ["ann-unknown-TR_1.ogg", "ann-unknown-TR_1-2.ogg"])
             #expect(recordings.map(\.complete) == [false, true])
+        }
+    }
+
+    private static func folder(_ url: URL, indexPatience: Duration, _ told: Told) -> RecordingFolder {
+        RecordingFolder(
+            url.path, indexPatience: indexPatience, loop: NetworkLoop(name: "test"), notice: { _ in told.tell() })
+    }
+
+    /// How often something was told.
+    private final class Told: Sendable {
+        private let times = Mutex(0)
+        var count: Int { times.withLock { $0 } }
+        func tell() { times.withLock { $0 += 1 } }
+    }
+
+    @Test func `an index for which there is no room is written once there is, and nobody waits for it`() async throws {
+        try await Self.inFolder { url in
+            let told = Told()
+            let folder = Self.folder(url, indexPatience: .milliseconds(5), told)
+            try fillDisk(in: url)
+            try await folder.begin(room: "kitchen")
+            #expect(await folder.record(try Self.track(), Self.packets(10)).failure == nil)
+            let path = url.appending(path: "index.json").path
+            #expect(await folder.loss == .index(path))
+            // When the file began and ended, and at the beginning; tries are not told.
+            while await folder.indexWrites < 5 { try await Task.sleep(for: .milliseconds(5)) }
+            #expect(told.count == 3)
+            try makeRoom(in: url)
+            while await folder.loss != nil { try await Task.sleep(for: .milliseconds(5)) }
+            #expect(try Self.index(url).map(\.complete) == [true])
+            // That was all.
+            let writes = await folder.indexWrites
+            try await Task.sleep(for: .milliseconds(50))
+            #expect(await folder.indexWrites == writes)
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `an index for which there was no room is written at the end at the latest`(isFinished: Bool) async throws {
+        try await Self.inFolder { url in
+            let folder = Self.folder(url, indexPatience: .seconds(3_600), Told())
+            try fillDisk(in: url)
+            try await folder.begin(room: "kitchen")
+            #expect(await folder.record(try Self.track(), Self.packets(10)).failure == nil)
+            #expect(await !folder.writeOwedIndex())
+            try makeRoom(in: url)
+            if isFinished { await folder.finish() } else { #expect(await folder.writeOwedIndex()) }
+            #expect(await folder.loss == nil)
+            #expect(try Self.index(url).map(\.complete) == [true])
         }
     }
 

@@ -54,6 +54,8 @@ actor Egresses {
     /// Of these, those of which the track is over. The recorder may not have come to see it.
     private var withdrawn: Set<Work> = []
     private var isStopping = false
+    /// What is not whole by now is left as it is.
+    private var isOutOfPatience = false
     private var waitingForIdle: [CheckedContinuation<Void, Never>] = []
 
     struct Work: Hashable {
@@ -63,6 +65,8 @@ actor Egresses {
 
     /// So many that are over are remembered.
     private static let historyLimit = 1_000
+    /// Where there are as many folders, none of a room that is over is kept for the index that it owes.
+    private static let folderLimit = 100
 
     init(
         _ configuration: RecordingConfiguration, _ surroundings: Surroundings, moment: Duration = .seconds(3),
@@ -146,9 +150,18 @@ actor Egresses {
             await withdraw(event.track.sid, from: event.room.sid)
         case "room_finished":
             automatic[event.room.sid] = nil
-            folders[event.room.sid] = nil
+            if let folder = folders[event.room.sid] {
+                // News of other rooms do not wait for a disk.
+                Task { await forget(folder, of: event.room.sid) }
+            }
         default: break
         }
+    }
+
+    /// A room is over: nobody needs its folder any more, unless the index could not be written.
+    private func forget(_ folder: RecordingFolder, of room: String) async {
+        let isWhole = await folder.writeOwedIndex()
+        if isWhole || folders.count > Self.folderLimit { folders[room] = nil }
     }
 
     private func withdraw(_ track: String, from room: String) async {
@@ -163,13 +176,25 @@ actor Egresses {
         automatic = [:]
         lost = [:]
         for id in ids where egresses[id]?.isRunning == true { await end(id) }
-        guard isBusy else { return }
         let timeout = Task {
             guard (try? await Task.sleep(for: patience)) != nil else { return }
+            isOutOfPatience = true
+            tellIdle()
+        }
+        if isBusy { await withCheckedContinuation { waitingForIdle.append($0) } }
+        await writeOwedIndexes()
+        timeout.cancel()
+    }
+
+    /// Those that could not be written before; for as long as our patience lasts.
+    private func writeOwedIndexes() async {
+        let kept = Array(folders.values)
+        guard !kept.isEmpty, !isOutOfPatience else { return }
+        Task {
+            for folder in kept { await folder.writeOwedIndex() }
             tellIdle()
         }
         await withCheckedContinuation { waitingForIdle.append($0) }
-        timeout.cancel()
     }
 
     // MARK: One egress
