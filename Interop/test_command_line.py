@@ -90,7 +90,7 @@ def test_a_wrong_command_line_is_status_64_and_says_what_is_wrong(arguments, say
         ["join", "--duration"],
         ["join", "--wait"],
         ["serve", "--drain-timeout"],
-        ["serve", "--ring-time"],
+        ["serve", "--data", "nowhere", "--ring-time"],
         ["serve", "--shutdown-delay"],
         ["serve", "--turn-relay-ports"],
         ["token", "create", "--valid-for"],

@@ -285,7 +285,7 @@ def test_a_server_that_is_full_says_so(roost):
 
 
 def test_time_for_rooms_is_for_rooms_of_our_own():
-    fails("serve", "--drain-timeout", "10m", says="--drain-timeout needs --livekit-key")
+    fails("serve", "--drain-timeout", "10m", says="--drain-timeout needs --livekit-key", status=64)
 
 
 # Logs
