@@ -96,7 +96,7 @@ public final class SRTPContext: SRTPPort {
         let layout = PacketLayout(
             headerLength: header.length, bodyLength: plainLength - header.length, tagOffset: plainLength,
             word: UInt32(truncatingIfNeeded: index >> 16), ssrc: header.ssrc, index: index)
-        bytes.append(addingCapacity: tagLength) { $0.append(zeros: tagLength) }
+        bytes.append(addingCapacity: tagLength) { [tagLength] in $0.append(zeros: tagLength) }
         let isSealed = bytes.withUnsafeMutableBytes { buffer in
             rtpSealer.seal(UnsafeMutableRawBufferPointer(rebasing: buffer[start...]), layout)
         }
@@ -131,7 +131,7 @@ public final class SRTPContext: SRTPPort {
         let layout = PacketLayout(
             headerLength: header.length, bodyLength: plainLength - header.length, tagOffset: places.tag, word: word,
             ssrc: header.ssrc, index: ticket.index)
-        packet.append(addingCapacity: overhead) { $0.append(zeros: overhead) }
+        packet.append(addingCapacity: overhead) { [overhead] in $0.append(zeros: overhead) }
         guard
             packet.withUnsafeMutableBytes({ bytes in
                 bytes.storeBytes(of: word.bigEndian, toByteOffset: places.word, as: UInt32.self)

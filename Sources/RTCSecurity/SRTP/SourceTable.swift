@@ -99,8 +99,6 @@ struct SourceTable: ~Copyable {
         let slot = ticket.slot ?? admit(ticket)
         recent = slot
         let highest = sources[slot].highest
-        // By the span: each change of the array would ask anew whether its storage is shared.
-        var rings = rings.mutableSpan
         if ticket.index > highest {
             // The words that the ring uses again between the newest index so far and this one.
             let stale = min(ticket.index >> 6 - highest >> 6, UInt64(Self.ringWords))
