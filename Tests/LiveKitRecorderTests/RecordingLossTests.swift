@@ -166,10 +166,10 @@ import Testing
             let path = url.appending(path: "index.json").path
             #expect(await folder.loss == .index(path))
             // When the file began and ended, and at the beginning; tries are not told.
-            while await folder.indexWrites < 5 { try await Task.sleep(for: .milliseconds(5)) }
+            try await until("the index is tried again, twice") { await folder.indexWrites >= 5 }
             #expect(told.count == 3)
             try makeRoom(in: url)
-            while await folder.loss != nil { try await Task.sleep(for: .milliseconds(5)) }
+            try await until("the index is written") { await folder.loss == nil }
             #expect(try Self.index(url).map(\.complete) == [true])
             // That was all.
             let writes = await folder.indexWrites

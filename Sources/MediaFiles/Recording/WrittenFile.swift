@@ -1,7 +1,7 @@
 import Foundation
 
 /// A recording that was written to its end, and may not be on the disk yet.
-package struct WrittenFile: @unchecked Sendable {
+package struct WrittenFile: Sendable {
     let path: String
     /// Nobody writes by it any more.
     let handle: FileHandle
