@@ -118,7 +118,7 @@ let package = Package(
         .target(name: "CDatagram"),
         .target(name: "CPrefetch"),
         .target(name: "CFileBirth"),
-        .target(name: "CPacketGCM"),
+        .target(name: "CPacketCiphers"),
         // Decoders of pictures, and a small picture of a large one.
         .target(
             name: "CPictures", cSettings: pictureLibraries.map { .define("CPICTURES_\($0.1)") },
@@ -127,7 +127,7 @@ let package = Package(
         // The WebRTC stack.
         library("RTCWire", settings: optimized),
         library("RTCEngine", ["RTCWire", "CPrefetch"], settings: optimized),
-        library("RTCSecurity", ["RTCEngine", "RTCWire", "COpenSSL", "CPacketGCM"]),
+        library("RTCSecurity", ["RTCEngine", "RTCWire", "COpenSSL", "CPacketCiphers"]),
         library("MediaFiles", ["RTCEngine", "RTCWire"]),
         library("RTCNetwork", ["RTCEngine", "RTCSecurity", "RTCWire", "MediaFiles", "CDatagram"]),
         library("TURNServer", ["RTCNetwork", "RTCEngine", "RTCSecurity", "RTCWire"], settings: optimized),

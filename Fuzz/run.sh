@@ -75,7 +75,7 @@ settings=(-swift-version 6 -wmo -parse-as-library -package-name roost
     -enable-upcoming-feature InternalImportsByDefault -enable-experimental-feature Lifetimes
     -Xcc -fmodule-map-file=Sources/COpenSSL/module.modulemap -Xcc -fmodule-map-file=Sources/CZlib/module.modulemap
     -Xcc -fmodule-map-file=Sources/CPrefetch/include/module.modulemap
-    -Xcc -fmodule-map-file=Sources/CPacketGCM/include/module.modulemap
+    -Xcc -fmodule-map-file=Sources/CPacketCiphers/include/module.modulemap
     -I "$out")
 # Bodies that nobody inlines are not even looked at for an interface.
 for_interface=(-Xfrontend -experimental-skip-non-inlinable-function-bodies)
@@ -100,7 +100,7 @@ digest() { # of all that a module is made from
         for_module "$1" code
         sources "$1" | xargs -d '\n' sha256sum
         for name in $(imports "$1"); do sha256sum "$out/$name.swiftmodule"; done
-        [ "$1" != RTCSecurity ] || sha256sum Sources/CPacketGCM/include/*
+        [ "$1" != RTCSecurity ] || sha256sum Sources/CPacketCiphers/include/*
     } | sha256sum
 }
 
@@ -137,13 +137,14 @@ build() {
         sources "$name" | xargs -d '\n' swiftc "${options[@]}" -module-name "$name" \
             -emit-module -emit-module-path "$out/$name.swiftmodule"
     done
-    if [ ${#changed[@]} -eq 0 ] && [ -x "$out/fuzz" ] && [ "$out/fuzz" -nt Sources/CPacketGCM/cpacketgcm.c ]; then return; fi
+    if [ ${#changed[@]} -eq 0 ] && [ -x "$out/fuzz" ] &&
+        [ -z "$(find Sources/CPacketCiphers -newer "$out/fuzz" -type f)" ]; then return; fi
     rm -f "$out/fuzz"
     each compile "${changed[@]}"
     objects=("${modules[@]/#/$out/}")
-    "$(dirname "$(readlink -f "$(command -v swiftc)")")/clang" -O2 -g -fsanitize=address -ISources/CPacketGCM/include \
-        -c Sources/CPacketGCM/cpacketgcm.c -o "$out/cpacketgcm.o"
-    swiftc -use-ld=lld -sanitize=fuzzer,address "${objects[@]/%/.o}" "$out/cpacketgcm.o" -lssl -lcrypto -lz -o "$out/fuzz"
+    "$(dirname "$(readlink -f "$(command -v swiftc)")")/clang" -O2 -g -fsanitize=address -r \
+        -ISources/CPacketCiphers/include Sources/CPacketCiphers/*.c -o "$out/cpacketciphers.o"
+    swiftc -use-ld=lld -sanitize=fuzzer,address "${objects[@]/%/.o}" "$out/cpacketciphers.o" -lssl -lcrypto -lz -o "$out/fuzz"
 }
 
 fuzz() { # target, libFuzzer's arguments

@@ -10,7 +10,7 @@ built=.build/debug
 
 # The C modules behind the Swift ones: maps that their packages have, maps that SwiftPM has made, and their headers.
 options=(-Xcc -fmodule-map-file=Sources/COpenSSL/module.modulemap)
-for directory in Sources/CDatagram Sources/CPrefetch Sources/CPacketGCM Benchmarks/rtc/Sources/CCallgrind .build/checkouts/*/Sources/*; do
+for directory in Sources/CDatagram Sources/CPrefetch Sources/CPacketCiphers Benchmarks/rtc/Sources/CCallgrind .build/checkouts/*/Sources/*; do
     [ -d "$directory/include" ] || continue
     for map in "$directory/include/module.modulemap" "$built/$(basename "$directory").build/module.modulemap"; do
         [ -f "$map" ] && options+=(-Xcc "-fmodule-map-file=$map" -Xcc "-I$directory/include") && break

@@ -8,7 +8,7 @@ import sys
 ALLOWED = {
     "RTCWire": set(),
     "RTCEngine": {"RTCWire", "CPrefetch"},
-    "RTCSecurity": {"RTCEngine", "RTCWire", "COpenSSL", "CPacketGCM"},
+    "RTCSecurity": {"RTCEngine", "RTCWire", "COpenSSL", "CPacketCiphers"},
     "MediaFiles": {"RTCEngine", "RTCWire"},
     "RTCNetwork": {"RTCEngine", "RTCSecurity", "RTCWire", "MediaFiles", "CDatagram"},
     "SFUCore": {"RTCEngine", "RTCWire"},

@@ -29,4 +29,7 @@ public struct OpenSSLSecurity: SecurityProvider {
     public func makeSRTP(_ keys: SRTPKeyingMaterial) throws(SRTPError) -> any SRTPPort {
         try SRTPContext(keys)
     }
+
+    /// Nil where there is no library for it (`CPacketCiphers`).
+    public func makeSealingBatch() -> (any SealingBatch)? { CounterModeBatch() }
 }

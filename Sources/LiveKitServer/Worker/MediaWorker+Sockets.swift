@@ -28,6 +28,7 @@ extension MediaWorker {
                 transport.ice = configuration.ice
                 transport.congestion = configuration.congestion
                 self.transport = transport
+                forwarded = DatagramOutbox(sealingIn: configuration.security.makeSealingBatch())
                 if configuration.follow != nil { loop.interfaces.add(link) }
                 return ports
             } catch {

@@ -64,7 +64,7 @@ package actor MediaWorker {
     var strangersOfAddress: [IPAddress: Int] = [:]
     var demultiplexer = Demultiplexer<MediaPeer>()
     /// Packets of all rooms that wait for nothing but the system call.
-    private var forwarded = DatagramOutbox()
+    var forwarded = DatagramOutbox()
     private(set) var rooms: [Int: HostedRoom] = [:]
     private var numbers: [String: Int] = [:]
     private var lastNumber = 0

@@ -3,8 +3,9 @@ public import RTCWire
 /// Datagrams of many connections on their way out, protected and side by side in one buffer: what is forwarded at once
 /// is written where the system call will read it.
 ///
-/// The owner hands it to `PeerMachine.forward`, sends what `forEach` tells of, and empties it.
-public struct DatagramOutbox: Sendable {
+/// The owner hands it to `PeerMachine.forward`, sends what `forEach` tells of, and empties it. With a batch, some of
+/// its datagrams are sealed by `seal` only, and each of those connections wants to know then (`PeerMachine.sealed`).
+public struct DatagramOutbox {
     public struct Entry: Sendable {
         /// Its bytes' place in `bytes`.
         public let range: Range<Int>
@@ -20,6 +21,8 @@ public struct DatagramOutbox: Sendable {
     struct Place: Sendable {
         fileprivate var generation: UInt64 = .max
         fileprivate var last = 0
+        /// The first one that is not sealed, or was not when the connection was last told.
+        fileprivate var unsealed: Int?
     }
 
     /// Of a cache's size: what was written is read again soon, by the system call.
@@ -30,8 +33,12 @@ public struct DatagramOutbox: Sendable {
     var buffer: [UInt8] = []
     private var entries: [Entry] = []
     private var generation: UInt64 = 0
+    private let batch: (any SealingBatch)?
+    private var hasUnsealed = false
 
-    public init() {}
+    /// - Parameter batch: seals packets together (`SecurityProvider.makeSealingBatch`); without one each is sealed at
+    ///   once.
+    public init(sealingIn batch: (any SealingBatch)? = nil) { self.batch = batch }
 
     /// All datagrams, one behind the other.
     public var bytes: [UInt8] { _read { yield buffer } }
@@ -40,8 +47,27 @@ public struct DatagramOutbox: Sendable {
     /// It is to be sent before more comes in.
     public var isFull: Bool { buffer.count >= Self.most }
 
+    /// Protects the packet that lies in the buffer from `start` on.
+    ///
+    /// - Returns: whether it is sealed already.
+    mutating func protect(from start: Int, by srtp: any SRTPPort) throws(SRTPError) -> Bool {
+        guard let batch else {
+            try srtp.protectRTP(&buffer, from: start)
+            return true
+        }
+        return try srtp.protectRTP(&buffer, from: start, in: batch)
+    }
+
+    /// Seals what is not sealed yet. To be called before anything is read of it or sent, and before anything else is
+    /// asked of the connections that it is of.
+    public mutating func seal() {
+        guard hasUnsealed else { return }
+        batch?.seal(&buffer)
+        hasUnsealed = false
+    }
+
     /// What lies in the buffer from `start` on is a datagram.
-    mutating func end(_ start: Int, on route: ICERoute, after place: inout Place) {
+    mutating func end(_ start: Int, isSealed: Bool, on route: ICERoute, after place: inout Place) {
         var isFirst = true
         if place.generation == generation, entries.indices.contains(place.last), entries[place.last].to == route.remote,
             entries[place.last].from == route.base, entries[place.last].next == nil
@@ -49,14 +75,36 @@ public struct DatagramOutbox: Sendable {
             entries[place.last].next = entries.count
             isFirst = false
         }
-        place = Place(generation: generation, last: entries.count)
+        if place.generation != generation { place.unsealed = nil }
+        place.generation = generation
+        place.last = entries.count
+        if !isSealed {
+            hasUnsealed = true
+            if place.unsealed == nil { place.unsealed = entries.count }
+        }
         entries.append(
             Entry(range: start..<buffer.count, from: route.base, to: route.remote, next: nil, isFirst: isFirst))
+    }
+
+    /// Tells of a connection's datagrams from the first one on that was not sealed when it was written. They are sealed
+    /// now.
+    func forEachSealed(of place: inout Place, _ body: (RawSpan) -> Void) {
+        guard place.generation == generation, let first = place.unsealed else { return }
+        precondition(!hasUnsealed)
+        place.unsealed = nil
+        let entries = entries.span
+        let bytes = buffer.span.bytes
+        for index in first...place.last
+        where entries[index].to == entries[place.last].to && entries[index].from == entries[place.last].from {
+            body(bytes.extracting(entries[index].range))
+        }
     }
 
     /// Tells of each datagram: of those of one connection in their order and without others between, for a system call
     /// takes such runs in one piece.
     public func forEach(_ body: (Entry) -> Void) {
+        // Nothing leaves that is not encrypted.
+        precondition(!hasUnsealed)
         // By the span: each look at the array would count a reference.
         let entries = entries.span
         for index in entries.indices where entries[index].isFirst {

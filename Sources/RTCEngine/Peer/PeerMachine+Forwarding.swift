@@ -92,7 +92,8 @@ extension PeerMachine {
     /// sent on the transceiver, it is passed over.
     ///
     /// Where nothing is ahead of it, queued or still to be taken by `pollTransmit`, the packet is written, numbered and
-    /// protected in the outbox, once and for all. Else it is queued: repeats, what the pacer holds back or probes with,
+    /// protected in the outbox, once and for all; where that has a batch, it may be sealed later
+    /// (`DatagramOutbox.seal`). Else it is queued: repeats, what the pacer holds back or probes with,
     /// what goes through a relay.
     ///
     /// - Parameters:
@@ -129,21 +130,29 @@ extension PeerMachine {
         else { return .refused }
         congestion.passed(outbox.buffer.count - start, outlook.priority, at: now)
         let isWatched = number(&outbox.buffer, from: start, places, at: now)
+        let isSealed: Bool
         do throws(SRTPError) {
-            try srtp.protectRTP(&outbox.buffer, from: start)
+            isSealed = try outbox.protect(from: start, by: srtp)
         } catch {
             counters.protectFailures += 1
             outbox.buffer.removeLast(outbox.buffer.count - start)
             // Its number is used, and it never leaves: lost, as on the path, and repeated when it is asked for.
             return .queued
         }
-        sentPackets.insert(outbox.buffer.span.bytes.extracting(droppingFirst: start), at: now)
+        if isSealed { sentPackets.insert(outbox.buffer.span.bytes.extracting(droppingFirst: start), at: now) }
         let size = outbox.buffer.count - start
         paths.sent(size, on: route, at: now)
         counters.bytesSent += UInt64(size)
         counters.packetsSent += 1
-        outbox.end(start, on: route, after: &outboxPlace)
+        outbox.end(start, isSealed: isSealed, on: route, after: &outboxPlace)
         return isWatched ? .sentAndWatched : .sent
+    }
+
+    /// The outbox that `forward` wrote into has been sealed (`DatagramOutbox.seal`): keeps what it takes to send those
+    /// packets again. To be called before the outbox is emptied; nothing is done where all of them were sealed at once.
+    public mutating func sealed(in outbox: borrowing DatagramOutbox, at now: Instant) {
+        guard !sentPackets.isEmpty else { return }
+        outbox.forEachSealed(of: &outboxPlace) { sentPackets.insert($0, at: now) }
     }
 
     /// A packet is about to be forwarded: asks for the memory to which the machine's own leads (`Prefetch`).

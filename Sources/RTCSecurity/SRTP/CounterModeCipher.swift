@@ -1,16 +1,20 @@
 import COpenSSL
+import CPacketCiphers
 import RTCEngine
 
 /// AES_CM_128_HMAC_SHA1_80 (RFC 3711 §4.1.1, §4.2.1): a kept EVP context for AES in counter mode, and a kept
-/// HMAC-SHA1.
+/// HMAC-SHA1; and the same keys for `CounterModeBatch`.
 struct CounterModeCipher: ~Copyable {
-    private static let tagLength = 10
+    static let tagLength = 10
 
     private let context: OpaquePointer
     private let salt: CipherBlock
     private let authenticator: SHA1Authenticator
+    /// Nil where no packet is left to a batch.
+    private let batchKey: OpaquePointer?
 
-    init(keys: SRTPSessionKeys) throws(SRTPError) {
+    /// - Parameter mayWait: packets are left to a batch, where there is a library for it.
+    init(keys: SRTPSessionKeys, mayWait: Bool = false) throws(SRTPError) {
         guard keys.encryption.count == 16, keys.salt.count == 14, keys.authentication.count == 20 else {
             throw .malformed
         }
@@ -26,14 +30,32 @@ struct CounterModeCipher: ~Copyable {
         self.context = context
         self.salt = CipherBlock(leading: keys.salt)
         self.authenticator = authenticator
+        batchKey = mayWait ? cpacketcm_key_make(keys.encryption, keys.authentication) : nil
     }
 
     deinit {
+        cpacketcm_key_free(batchKey)
         EVP_CIPHER_CTX_free(context)
     }
 
     /// See `GCMCipher.prefetch`.
-    borrowing func prefetch() { Prefetch.bytes(UnsafeRawPointer(context), lines: 16) }
+    borrowing func prefetch() {
+        if let batchKey {
+            Prefetch.bytes(UnsafeRawPointer(batchKey), lines: 4)
+        } else {
+            Prefetch.bytes(UnsafeRawPointer(context), lines: 16)
+        }
+    }
+
+    /// See `PacketCipher.leave`.
+    borrowing func leave(
+        _ layout: PacketLayout, at start: Int, of context: SRTPContext, to batch: CounterModeBatch
+    ) -> Bool {
+        // What has nothing to encrypt is not worth a case of its own there.
+        guard let batchKey, layout.bodyLength > 0 else { return false }
+        batch.append(layout, at: start, vector(layout), of: context, batchKey)
+        return true
+    }
 
     borrowing func seal(_ packet: UnsafeMutableRawBufferPointer, _ layout: PacketLayout) -> Bool {
         guard let base = packet.baseAddress, layout.fits(in: packet.count, tagLength: Self.tagLength),
@@ -56,12 +78,15 @@ struct CounterModeCipher: ~Copyable {
     /// Counter mode: the same for both directions.
     private borrowing func encrypt(_ base: UnsafeMutableRawPointer, _ layout: PacketLayout) -> Bool {
         guard layout.bodyLength > 0 else { return true }
-        // RFC 3711 §4.1.1: IV = (k_s * 2^16) XOR (SSRC * 2^64) XOR (i * 2^16)
-        let vector = salt ^ CipherBlock(high: UInt64(layout.ssrc), low: layout.index << 16)
         var written: Int32 = 0
         let body = (base + layout.headerLength).assumingMemoryBound(to: UInt8.self)
         let context = self.context
-        return vector.withBytes { EVP_EncryptInit_ex(context, nil, nil, nil, $0) == 1 }
+        return vector(layout).withBytes { EVP_EncryptInit_ex(context, nil, nil, nil, $0) == 1 }
             && EVP_EncryptUpdate(context, body, &written, UnsafePointer(body), Int32(layout.bodyLength)) == 1
+    }
+
+    /// RFC 3711 §4.1.1: IV = (k_s * 2^16) XOR (SSRC * 2^64) XOR (i * 2^16)
+    private borrowing func vector(_ layout: PacketLayout) -> CipherBlock {
+        salt ^ CipherBlock(high: UInt64(layout.ssrc), low: layout.index << 16)
     }
 }

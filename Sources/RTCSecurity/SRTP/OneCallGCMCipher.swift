@@ -1,4 +1,4 @@
-import CPacketGCM
+import CPacketCiphers
 import RTCEngine
 
 /// AEAD_AES_128_GCM and AEAD_AES_256_GCM (RFC 7714), a packet in one call, where `GCMCipher` needs five of OpenSSL's:

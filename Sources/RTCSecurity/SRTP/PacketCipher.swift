@@ -44,8 +44,8 @@ enum CipherDirection: Int32 {
     case seal = 1
 }
 
-/// Who computes AES-GCM. Both write the same bytes.
-enum GCMLibrary: CaseIterable {
+/// Who computes AES-GCM, and AES-CM of packets that leave together. Both write the same bytes.
+enum CipherLibrary: CaseIterable {
     /// Intel's Multi-Buffer Crypto library where it is there and the processor has what it wants, else OpenSSL.
     case best
     case openSSL
@@ -59,7 +59,7 @@ enum PacketCipher: ~Copyable {
 
     init(
         _ profile: SRTPProfile, kind: PacketKind, direction: CipherDirection, keys: SRTPSessionKeys,
-        by library: GCMLibrary = .best
+        by library: CipherLibrary = .best
     ) throws(SRTPError) {
         switch profile {
         case .aeadAES128GCM, .aeadAES256GCM:
@@ -69,7 +69,9 @@ enum PacketCipher: ~Copyable {
                 self = .gcm(try GCMCipher(kind: kind, direction: direction, keys: keys))
             }
         case .aes128CMHMACSHA1_80:
-            self = .counterMode(try CounterModeCipher(keys: keys))
+            // Reports, and what comes in, are sealed and opened one by one.
+            let mayWait = kind == .rtp && direction == .seal && library == .best
+            self = .counterMode(try CounterModeCipher(keys: keys, mayWait: mayWait))
         }
     }
 
@@ -78,6 +80,17 @@ enum PacketCipher: ~Copyable {
         case .gcmInOneCall(let cipher): cipher.prefetch()
         case .gcm(let cipher): cipher.prefetch()
         case .counterMode(let cipher): cipher.prefetch()
+        }
+    }
+
+    /// Leaves a packet, which begins at `start` in some buffer, to a batch. False where it is to be sealed alone.
+    borrowing func leave(
+        _ layout: PacketLayout, at start: Int, of context: SRTPContext, to batch: CounterModeBatch
+    ) -> Bool {
+        switch self {
+        case .gcmInOneCall: false
+        case .gcm: false
+        case .counterMode(let cipher): cipher.leave(layout, at: start, of: context, to: batch)
         }
     }
 

@@ -42,7 +42,7 @@ public final class SRTPContext: SRTPPort {
     /// From session keys, as the test vectors of RFC 7714 give them.
     init(
         _ profile: SRTPProfile, localRTP: SRTPSessionKeys, localRTCP: SRTPSessionKeys, remoteRTP: SRTPSessionKeys,
-        remoteRTCP: SRTPSessionKeys, by library: GCMLibrary = .best
+        remoteRTCP: SRTPSessionKeys, by library: CipherLibrary = .best
     ) throws(SRTPError) {
         self.profile = profile
         self.tagLength = profile.tagLength
@@ -65,6 +65,33 @@ public final class SRTPContext: SRTPPort {
         let ticket = try sentRTP.ticket(ssrc: header.ssrc, sequenceNumber: header.sequenceNumber)
         try seal(&bytes, from: start, header, index: ticket.index)
         sentRTP.commit(ticket)
+    }
+
+    public func protectRTP(
+        _ bytes: inout [UInt8], from start: Int, in batch: any SealingBatch
+    ) throws(SRTPError) -> Bool {
+        // There is one class of them, and to look whether it is that one by a cast takes longer.
+        guard type(of: batch) == CounterModeBatch.self else {
+            try protectRTP(&bytes, from: start)
+            return true
+        }
+        let batch = unsafeDowncast(batch, to: CounterModeBatch.self)
+        guard let header = SRTPHeader(rtp: bytes.span.bytes.extracting(droppingFirst: start)) else { throw .malformed }
+        let ticket = try sentRTP.ticket(ssrc: header.ssrc, sequenceNumber: header.sequenceNumber)
+        let isLeft = rtpSealer.leave(
+            layout(ofRTP: header, byteCount: bytes.count - start, index: ticket.index), at: start, of: self, to: batch)
+        if isLeft {
+            bytes.append(addingCapacity: tagLength) { [tagLength] in $0.append(zeros: tagLength) }
+        } else {
+            try seal(&bytes, from: start, header, index: ticket.index)
+        }
+        sentRTP.commit(ticket)
+        return !isLeft
+    }
+
+    /// What was left to a batch that has too little to do.
+    func seal(_ packet: UnsafeMutableRawBufferPointer, _ layout: PacketLayout) -> Bool {
+        rtpSealer.seal(packet, layout)
     }
 
     public func prefetchSealing() {
@@ -92,15 +119,18 @@ public final class SRTPContext: SRTPPort {
     }
 
     private func seal(_ bytes: inout [UInt8], from start: Int, _ header: SRTPHeader, index: UInt64) throws(SRTPError) {
-        let plainLength = bytes.count - start
-        let layout = PacketLayout(
-            headerLength: header.length, bodyLength: plainLength - header.length, tagOffset: plainLength,
-            word: UInt32(truncatingIfNeeded: index >> 16), ssrc: header.ssrc, index: index)
+        let layout = layout(ofRTP: header, byteCount: bytes.count - start, index: index)
         bytes.append(addingCapacity: tagLength) { [tagLength] in $0.append(zeros: tagLength) }
         let isSealed = bytes.withUnsafeMutableBytes { buffer in
             rtpSealer.seal(UnsafeMutableRawBufferPointer(rebasing: buffer[start...]), layout)
         }
         guard isSealed else { throw fail(&bytes, from: start, .keyExhausted) }
+    }
+
+    private func layout(ofRTP header: SRTPHeader, byteCount: Int, index: UInt64) -> PacketLayout {
+        PacketLayout(
+            headerLength: header.length, bodyLength: byteCount - header.length, tagOffset: byteCount,
+            word: UInt32(truncatingIfNeeded: index >> 16), ssrc: header.ssrc, index: index)
     }
 
     /// Authenticates and decrypts an RTP packet, which shrinks by the tag. One that does not authenticate is
@@ -110,10 +140,7 @@ public final class SRTPContext: SRTPPort {
             throw .malformed
         }
         let ticket = try receivedRTP.ticket(ssrc: header.ssrc, sequenceNumber: header.sequenceNumber)
-        let tagOffset = packet.count - tagLength
-        let layout = PacketLayout(
-            headerLength: header.length, bodyLength: tagOffset - header.length, tagOffset: tagOffset,
-            word: Self.rolloverCounter(ticket), ssrc: header.ssrc, index: ticket.index)
+        let layout = layout(ofRTP: header, byteCount: packet.count - tagLength, index: ticket.index)
         guard packet.withUnsafeMutableBytes({ rtpOpener.open($0, layout) }) else {
             throw fail(&packet, .authenticationFailed)
         }
@@ -176,10 +203,6 @@ public final class SRTPContext: SRTPPort {
                 tag = bodyEnd + SRTPContext.wordLength
             }
         }
-    }
-
-    private static func rolloverCounter(_ ticket: SourceTable.Ticket) -> UInt32 {
-        UInt32(truncatingIfNeeded: ticket.index >> 16)
     }
 
     private func fail(_ bytes: inout [UInt8], from start: Int = 0, _ error: SRTPError) -> SRTPError {

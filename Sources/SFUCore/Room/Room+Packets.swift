@@ -3,8 +3,9 @@ public import RTCWire
 
 /// Packets from those who publish to those who are subscribed.
 extension Room {
-    /// For how many subscribers memory is prefetched at a time: more would not fit into the first-level cache.
-    private static let prefetched = 8
+    /// For how many subscribers memory is prefetched, and packets are sealed, at a time: more would not fit into the
+    /// first-level cache.
+    private static let group = 8
     /// How long a packet's sound is taken to be where the packet does not say.
     private static let soundDuration = Interval.milliseconds(20)
 
@@ -54,16 +55,18 @@ extension Room {
     ) {
         for publication in waiting {
             let subscriptions = publication.subscriptions
-            for start in stride(from: 0, to: subscriptions.count, by: Self.prefetched) {
-                let next = start..<min(start + Self.prefetched, subscriptions.count)
+            for start in stride(from: 0, to: subscriptions.count, by: Self.group) {
+                let next = start..<min(start + Self.group, subscriptions.count)
                 Prefetch.objects(next, of: subscriptions, lines: 8)
                 subscriptions.uncounted(next) { $0.prefetchSubscriber() }
                 subscriptions.uncounted(next) { $0.prefetchMachine() }
                 subscriptions.uncounted(next) { $0.prefetchStream() }
                 subscriptions.uncounted(next) { subscription in
                     subscription.forward(publication.waiting, of: publication, into: &outbox, at: now)
-                    if outbox.isFull { send(&outbox) }
                 }
+                outbox.seal()
+                subscriptions.uncounted(next) { $0.sealed(in: outbox, at: now) }
+                if outbox.isFull { send(&outbox) }
             }
             publication.endWaiting()
             publication.askForKeyFrames(at: now)

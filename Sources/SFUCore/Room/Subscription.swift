@@ -115,6 +115,11 @@ final class Subscription {
         video?.prefetch()
     }
 
+    /// What was forwarded into the outbox is sealed.
+    func sealed(in outbox: borrowing DatagramOutbox, at now: Instant) {
+        peer._withUnsafeGuaranteedRef { $0.machine.sealed(in: outbox, at: now) }
+    }
+
     func prefetchMachine() { peer._withUnsafeGuaranteedRef { $0.machine.prefetchForwarding() } }
     func prefetchStream() { peer._withUnsafeGuaranteedRef { $0.machine.prefetchSending(on: transceiver) } }
 
@@ -174,7 +179,7 @@ final class Subscription {
             subscriber.machine.forward(
                 ForwardedHead(sequenceNumber: out.sequenceNumber, timestamp: out.timestamp, marker: out.marker),
                 on: transceiver, room: silence.count, into: &outbox, at: now, extensions: { _, _, _ in },
-                payload: { outgoing in outgoing.append(contentsOf: silence.span.bytes) }), at: now)
+                payload: { outgoing in outgoing.append(contentsOf: silence.span.bytes) }), in: &outbox, at: now)
     }
 
     /// Sends a padding packet, if nothing is being forwarded.
@@ -191,12 +196,14 @@ final class Subscription {
         sent(
             subscriber.machine.forward(
                 head, on: transceiver, room: OutgoingPacket.paddingSize, into: &outbox, at: now,
-                extensions: { _, _, _ in }, payload: { OutgoingPacket.appendPadding(to: &$0) }), at: now)
+                extensions: { _, _, _ in }, payload: { OutgoingPacket.appendPadding(to: &$0) }), in: &outbox, at: now)
         return true
     }
 
     /// A silent or a padding packet was given to the subscriber's machine.
-    private func sent(_ forwarding: Forwarding, at now: Instant) {
+    private func sent(_ forwarding: Forwarding, in outbox: inout DatagramOutbox, at now: Instant) {
+        outbox.seal()
+        subscriber.machine.sealed(in: outbox, at: now)
         var wants = Wants()
         wants.add(forwarding)
         if wants.isSent { subscriber.machine.sendForwarded(at: now) }

@@ -4,12 +4,13 @@ import Testing
 
 @testable import RTCSecurity
 
-/// Two libraries compute AES-GCM (`GCMLibrary`): who is at the other end cannot tell them apart.
+/// Two libraries compute AES-GCM (`CipherLibrary`): who is at the other end cannot tell them apart.
 struct GCMLibraryTests {
     private static let profiles = [SRTPProfile.aeadAES128GCM, .aeadAES256GCM]
 
-    /// What `CPacketGCM` looks for: Debian's packages, as `make test` installs them, and the processor's instructions.
-    private static let hasMultiBufferCrypto =
+    /// What `CPacketCiphers` looks for: Debian's packages, as `make test` installs them, and the processor's
+    /// instructions.
+    static let hasMultiBufferCrypto =
         FileManager.default.fileExists(atPath: "/usr/include/intel-ipsec-mb.h")
         && FileManager.default.fileExists(atPath: "/usr/lib/x86_64-linux-gnu/libIPSec_MB.so.1")
         && ((try? String(contentsOfFile: "/proc/cpuinfo", encoding: .utf8)) ?? "").contains(" aes ")
@@ -20,7 +21,7 @@ struct GCMLibraryTests {
             salt: (0..<12).map { $0 &* 17 &+ seed }, authentication: [])
     }
 
-    private func context(_ profile: SRTPProfile, _ seed: UInt8, _ library: GCMLibrary) throws -> SRTPContext {
+    private func context(_ profile: SRTPProfile, _ seed: UInt8, _ library: CipherLibrary) throws -> SRTPContext {
         let keys = keys(profile, seed)
         return try SRTPContext(
             profile, localRTP: keys, localRTCP: keys, remoteRTP: keys, remoteRTCP: keys, by: library)
@@ -90,8 +91,8 @@ struct GCMLibraryTests {
         }
     }
 
-    @Test(arguments: profiles, GCMLibrary.allCases)
-    func `each single bit counts`(profile: SRTPProfile, library: GCMLibrary) throws {
+    @Test(arguments: profiles, CipherLibrary.allCases)
+    func `each single bit counts`(profile: SRTPProfile, library: CipherLibrary) throws {
         var sent = rtp(100, payloadLength: 33)
         try context(profile, 5, .openSSL).protectRTP(&sent)
         var report = rtcp()

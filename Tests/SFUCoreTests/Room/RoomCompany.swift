@@ -37,7 +37,7 @@ final class RoomCompany {
 
     let room = Room(random: .seeded(7))
     private(set) var now = Instant.zero + .seconds(Int64(1))
-    private(set) var forwarded = DatagramOutbox()
+    private(set) var forwarded = DatagramOutbox(sealingIn: NullSecurity(seed: 0).makeSealingBatch())
     /// What the room has sent in this step, and how often before its outbox was taken.
     private var down: [(bytes: [UInt8], from: TransportAddress, to: TransportAddress)] = []
     private(set) var fullOutboxes = 0

@@ -12,6 +12,7 @@ public struct NullSecurity: SecurityProvider {
 
     public func makeDTLS() -> any DTLSPort { NullDTLS() }
     public func makeSRTP(_ keys: SRTPKeyingMaterial) throws(SRTPError) -> any SRTPPort { NullSRTP() }
+    public func makeSealingBatch() -> (any SealingBatch)? { NullBatch() }
 }
 
 /// One datagram there and one back.
@@ -65,12 +66,24 @@ private final class NullDTLS: DTLSPort {
 /// A tag of sixteen bytes, of which RTP's last eight tell one packet from another; RTCP has four bytes of index beside
 /// it.
 private final class NullSRTP: SRTPPort {
-    private static let tag = 16
+    fileprivate static let tag = 16
 
     func protectRTP(_ bytes: inout [UInt8], from start: Int) throws(SRTPError) {
         let seal = Self.seal(bytes.span.bytes.extracting(droppingFirst: start))
         add(Self.tag - 8, to: &bytes)
         Swift.withUnsafeBytes(of: seal.bigEndian) { bytes.append(contentsOf: $0) }
+    }
+
+    func protectRTP(
+        _ bytes: inout [UInt8], from start: Int, in batch: any SealingBatch
+    ) throws(SRTPError) -> Bool {
+        guard let batch = batch as? NullBatch else {
+            try protectRTP(&bytes, from: start)
+            return true
+        }
+        add(Self.tag, to: &bytes)
+        batch.packets.append(start..<bytes.count)
+        return false
     }
 
     func repeatRTP(_ packet: inout [UInt8], seal: UInt64) throws(SRTPError) {
@@ -79,7 +92,7 @@ private final class NullSRTP: SRTPPort {
     }
 
     /// Of the length and the first bytes: headers, and what is rewritten of payloads.
-    private static func seal(_ packet: RawSpan) -> UInt64 {
+    fileprivate static func seal(_ packet: RawSpan) -> UInt64 {
         var sum = UInt64(packet.byteCount)
         for place in stride(from: 0, to: min(packet.byteCount, 96) - 7, by: 8) {
             let word = packet.unsafeLoadUnaligned(fromByteOffset: place, as: UInt64.self)
@@ -100,5 +113,20 @@ private final class NullSRTP: SRTPPort {
     private func take(_ count: Int, from packet: inout [UInt8]) throws(SRTPError) {
         guard packet.count > count else { throw .malformed }
         packet.removeLast(count)
+    }
+}
+
+/// Packets whose last eight bytes are still to be written.
+private final class NullBatch: SealingBatch {
+    var packets: [Range<Int>] = []
+
+    func seal(_ buffer: inout [UInt8]) {
+        for place in packets {
+            let seal = NullSRTP.seal(buffer.span.bytes.extracting(place.lowerBound..<place.upperBound - NullSRTP.tag))
+            Swift.withUnsafeBytes(of: seal.bigEndian) {
+                buffer.replaceSubrange(place.upperBound - 8..<place.upperBound, with: $0)
+            }
+        }
+        packets = []
     }
 }

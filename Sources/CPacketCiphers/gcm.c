@@ -1,19 +1,9 @@
 #define _GNU_SOURCE
-#include "CPacketGCM.h"
-
-// With the header of 1.0 or newer; before that other names were used.
-#if __has_include(<intel-ipsec-mb.h>)
-#include <intel-ipsec-mb.h>
-#if defined(IMB_VERSION_NUM) && IMB_VERSION_NUM >= 0x10000
-#define HAS_LIBRARY
-#endif
-#endif
+#include "CPacketCiphers.h"
+#include "library.h"
 
 #ifdef HAS_LIBRARY
 
-#include <dlfcn.h>
-#include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,39 +14,8 @@ struct cpacketgcm_key {
     struct gcm_key_data schedule __attribute__((aligned(64)));
 };
 
-// The library's table of functions for this processor: made once, read by all, never freed.
-static const IMB_MGR *functions;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-// Not linked: a program that was built beside the library runs where it is not.
-static void find_functions(void) {
-    char name[40];
-    snprintf(name, sizeof name, "libIPSec_MB.so.%d", IMB_VERSION_NUM >> 16);
-    void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    if (!library) return;
-    unsigned (*version)(void) = (unsigned (*)(void))dlsym(library, "imb_get_version");
-    IMB_MGR *(*make)(uint64_t) = (IMB_MGR * (*)(uint64_t)) dlsym(library, "alloc_mb_mgr");
-    void (*release)(IMB_MGR *) = (void (*)(IMB_MGR *))dlsym(library, "free_mb_mgr");
-    void (*choose)(IMB_MGR *, IMB_ARCH *) = (void (*)(IMB_MGR *, IMB_ARCH *))dlsym(library, "init_mb_mgr_auto");
-    int (*fault)(IMB_MGR *) = (int (*)(IMB_MGR *))dlsym(library, "imb_get_errno");
-    // Versions of one name differ in the size of a schedule: 1.3's has 1,008 bytes, 1.4 writes 1,264 into it.
-    if (!version || !make || !release || !choose || !fault || version() >> 8 != IMB_VERSION_NUM >> 8) return;
-    IMB_MGR *manager = make(0);
-    if (!manager) return;
-    // Without AES instructions the library would compute with tables, in times that depend on the key.
-    const uint64_t wanted = IMB_FEATURE_AESNI | IMB_FEATURE_PCLMULQDQ;
-    if ((manager->features & wanted) == wanted) {
-        choose(manager, NULL);
-        if (fault(manager) == 0) {
-            functions = manager;
-            return;
-        }
-    }
-    release(manager);
-}
-
 cpacketgcm_key *cpacketgcm_key_make(const uint8_t *bytes, size_t length) {
-    pthread_once(&once, find_functions);
+    const IMB_MGR *functions = cpacketciphers_functions();
     if (!functions || (length != IMB_GCM_128_KEY_LEN && length != IMB_GCM_256_KEY_LEN)) return NULL;
     void *room = NULL;
     if (posix_memalign(&room, 64, sizeof(cpacketgcm_key))) return NULL;
