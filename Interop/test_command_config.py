@@ -68,7 +68,7 @@ def test_what_the_environment_has_besides_options_is_no_slip_of_the_pen():
         (["--media-port", 5], "--media-port needs --livekit-key, --livekit-dev or --rooms", 64),
         (["--livekit-recordings", "/tmp"], "--livekit-recordings needs --livekit-key or --livekit-dev", 64),
         (["--livekit-url", "wss://cluster.example"], "--livekit-url needs the cluster's API key", 64),
-        (["--livekit-dev"], "--livekit-dev needs --host 127.0.0.1", 1),
+        (["--livekit-dev"], "--livekit-dev needs --host 127.0.0.1", 64),
         (["--livekit-key", "name:short"], "secret", 1),
     ],
 )

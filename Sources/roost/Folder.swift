@@ -11,7 +11,9 @@ enum Folder {
                 atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
             return nil
         } catch {
-            // Foundation's sentence leaves out the system's reason.
+            // Its sentence leaves out the system's reason.
+            let reason = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError
+            if let reason, reason.domain == NSPOSIXErrorDomain { return String(cString: strerror(Int32(reason.code))) }
             return mkdir(path, 0o700) == 0 ? nil : String(cString: strerror(errno))
         }
     }

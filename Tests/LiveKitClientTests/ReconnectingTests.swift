@@ -1,6 +1,7 @@
 import Foundation
 import LiveKitProtocol
 import RTCEngine
+import RTCWire
 import SwiftProtobuf
 import Testing
 
@@ -22,15 +23,43 @@ import Testing
                 == ["> sync_state", "! offer #2 restart", "> mute TR_mine", "* reconnected"])
     }
 
-    @Test func `what comes before the session goes on is passed over, but for another session`() {
+    @Test func `what comes before the session goes on is told when it does, but for another session`() {
         let dialogue = Dialogue.connected([Dialogue.info("ann")])
         _ = dialogue.signalLost()
         #expect(dialogue.server(Dialogue.update(Dialogue.info("bob"))).isEmpty)
         #expect(dialogue.server(.pong(0)).isEmpty)
-        #expect(dialogue.server(Self.reconnect) == ["> sync_state", "* reconnected"])
+        #expect(dialogue.server(Self.reconnect) == ["> sync_state", "* reconnected", "* connected bob"])
         _ = dialogue.pass(.seconds(Int64(11)))
         #expect(dialogue.signalLost().contains("! open /rtc reconnect=1 sid=PA_me"))
         #expect(dialogue.server(Dialogue.join()).contains("! close"))
+    }
+
+    @Test func `what is told before the session goes on, and once only, is not lost`() {
+        let dialogue = Dialogue.connected()
+        let request = dialogue.request()
+        dialogue.machine.publish(
+            LocalTrackID(rawValue: 1), .vp8, TrackPublishOptions(name: "film", source: .camera), request: request)
+        _ = dialogue.media(.trackAdded(LocalTrackID(rawValue: 1), cid: "c1"))
+        _ = dialogue.signalLost()
+        _ = dialogue.signalOpened()
+        #expect(
+            dialogue.server(
+                .trackPublished(
+                    .with {
+                        $0.cid = "c1"
+                        $0.track = Dialogue.track("TR_mine", "film")
+                    })
+            ).isEmpty)
+        #expect(dialogue.server(Self.reconnect).contains("= \(request.rawValue) TR_mine"))
+    }
+
+    @Test func `what a connection told that was lost again is not told on the next`() {
+        let dialogue = Dialogue.connected([Dialogue.info("ann")])
+        _ = dialogue.signalLost()
+        #expect(dialogue.server(Dialogue.update(Dialogue.info("bob"))).isEmpty)
+        _ = dialogue.signalLost()
+        _ = dialogue.pass(.seconds(Int64(11)))
+        #expect(!dialogue.server(Self.reconnect).contains("* connected bob"))
     }
 
     @Test func `who may subscribe is said once when the session goes on, and once in a new one`() {

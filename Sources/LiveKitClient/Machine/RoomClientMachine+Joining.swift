@@ -21,6 +21,8 @@ extension RoomClientMachine {
     }
 
     mutating func openSignal(_ purpose: Purpose, at now: Instant) {
+        // Of a connection that was lost again, before the session went on.
+        _ = takeEarly()
         move(to: .signaling(purpose, until: now + Self.openTimeout))
         put(.openSignal(signalPath(purpose)))
     }
@@ -50,12 +52,14 @@ extension RoomClientMachine {
         case (_, .leave(let leave)): return leaveReceived(leave, at: now)
         // The first message is `join` for a new session, and `reconnect` for one that is resumed.
         case (.signaling(.resume(let reason), _), .reconnect(let response)):
-            return reconnectReceived(response, reason, at: now)
+            reconnectReceived(response, reason, at: now)
+            for response in takeEarly() { received(response, at: now) }
+            return
         case (.signaling(let purpose, _), .join(let response)) where purpose == .join || purpose == .rejoin:
             return joinReceived(response, purpose, at: now)
         case (.signaling(.resume, _), .join): return signalLost(Self.notLiveKit, at: now)
-        // A server that has our session may tell of the room before it says `reconnect`. What is told then comes again.
-        case (.signaling(.resume, _), _): return
+        // A server that has our session may tell of the room before it says `reconnect`.
+        case (.signaling(.resume, _), _): return keepEarly(response)
         case (.signaling, _): return signalLost(Self.notLiveKit, at: now)
         case (.connecting, _), (.connected, _): break
         }

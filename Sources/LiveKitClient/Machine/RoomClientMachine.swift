@@ -44,6 +44,8 @@ struct RoomClientMachine {
     static let answerTimeout = Interval.seconds(Int64(10))
     /// How many requests may wait for the connection to come back; more are dropped.
     private static let heldLimit = 1_024
+    /// How many messages may come before `reconnect`; more are dropped.
+    private static let earlyLimit = 256
 
     let options: Options
     private(set) var phase = Phase.idle
@@ -76,6 +78,8 @@ struct RoomClientMachine {
     private var random: EngineRandom
     /// Requests to the server that wait until it hears us again.
     private var held: [LiveKitSignalRequest.OneOf_Message] = []
+    /// What the server has told of a session before it said that it goes on.
+    private var early: [LiveKitSignalResponse.OneOf_Message] = []
     private var outputs: [Output] = []
     private var nextOutput = 0
 
@@ -240,6 +244,17 @@ struct RoomClientMachine {
     }
 
     mutating func forgetHeld() { held = [] }
+
+    /// Keeps what the server tells before it says that the session goes on: some of it, as that a track was published,
+    /// it says once only.
+    mutating func keepEarly(_ response: LiveKitSignalResponse.OneOf_Message) {
+        if early.count < Self.earlyLimit { early.append(response) }
+    }
+
+    mutating func takeEarly() -> [LiveKitSignalResponse.OneOf_Message] {
+        defer { early = [] }
+        return early
+    }
 
     // MARK: Time
 

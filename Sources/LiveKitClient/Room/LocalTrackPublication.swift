@@ -29,6 +29,8 @@ public final class LocalTrackPublication: Sendable {
     private struct State {
         var sid: TrackSID
         var isMuted: Bool
+        /// It was withdrawn, or the room has ended.
+        var isStopped = false
         var sender: RTPSender?
         /// What is played, if it is a file.
         var media: MediaSource?
@@ -105,11 +107,14 @@ public final class LocalTrackPublication: Sendable {
             await next.setPaused(isMuted)
             (player, task) = (next, Task { await next.run() })
         }
-        let last = state.withLock { state in
+        // Meanwhile the track may have been withdrawn or muted.
+        let (last, nowMuted) = state.withLock { state in
+            guard !state.isStopped else { return (task, isMuted) }
             defer { (state.sender, state.player, state.task) = (sender, player, task) }
-            return state.task
+            return (state.task, state.isMuted)
         }
         last?.cancel()
+        if nowMuted != isMuted { await player?.setPaused(nowMuted) }
         await followPicture()
         requestKeyFrame()
     }
@@ -136,6 +141,7 @@ public final class LocalTrackPublication: Sendable {
 
     func stop() {
         let task = state.withLock { state in
+            state.isStopped = true
             state.sender = nil
             defer { state.task = nil }
             return state.task

@@ -48,7 +48,9 @@ extension ICEAgent {
         session.phase = .settled
         session.checklist.settle(above: role == .controlled ? pair.priority : .max)
         session.checklist.forget(confirmedBefore: now - configuration.consentTimeout, but: pair.route)
-        session.transactions.removeChecks(but: session.checklist.pairs.filter { $0.state == .inProgress }.map(\.id))
+        // Also of those that are to be checked once more: the answer to a check that was given up for that still
+        // counts.
+        session.transactions.removeChecks(but: session.checklist.pairs.filter { $0.state != .succeeded }.map(\.id))
         session.gatherer.stopKeepalives()
         shelved = nil
         moveToConnected(because: reason)

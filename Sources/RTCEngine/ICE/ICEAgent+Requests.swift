@@ -165,7 +165,8 @@ extension ICEAgent {
         else { return }
         if isNominated {
             session.checklist.update(pair.id) {
-                if $0.nomination == .none { $0.nomination = .wantedByPeer }
+                // One that was selected before, and is checked anew, is nominated by that check's answer once more.
+                if $0.nomination == .none || $0.state != .succeeded { $0.nomination = .wantedByPeer }
                 $0.wantedAt = now
             }
         }

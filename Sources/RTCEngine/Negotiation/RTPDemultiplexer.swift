@@ -69,6 +69,8 @@ public struct RTPDemultiplexer: Sendable {
             if (learned[ssrc] ?? signaled[ssrc]) != route.transceiver {
                 signaled[ssrc] = nil
                 learn(ssrc, route.transceiver)
+            } else if !guessed.isEmpty {
+                guessed.remove(ssrc)
             }
             return route.transceiver
         }

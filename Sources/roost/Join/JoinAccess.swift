@@ -81,7 +81,9 @@ struct JoinAccess: ParsableArguments {
                 let parts = key.split(separator: ":", maxSplits: 1).map(String.init)
                 return try APIKey(parts[0], secret: parts[1], allowsShortSecret: true)
             }
-            guard let name = environment["LIVEKIT_API_KEY"], let secret = environment["LIVEKIT_API_SECRET"] else {
+            guard let name = environment["LIVEKIT_API_KEY"], let secret = environment["LIVEKIT_API_SECRET"],
+                !name.isEmpty, !secret.isEmpty
+            else {
                 throw CommandError(
                     "There is no API key to make a token with: give --key or --livekit-dev, or set LIVEKIT_API_KEY and "
                         + "LIVEKIT_API_SECRET in the environment.", status: 64)

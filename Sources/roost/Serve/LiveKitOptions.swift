@@ -311,14 +311,15 @@ struct LiveKitOptions: ParsableArguments {
             for text in texts {
                 let parts = text.split(separator: ":", maxSplits: 1).map { $0.trimmingCharacters(in: .whitespaces) }
                 guard parts.count == 2 else {
-                    throw CommandError("ROOST_LIVEKIT_KEYS has a name and a secret with a colon between, or several.")
+                    throw CommandError(
+                        "ROOST_LIVEKIT_KEYS has a name and a secret with a colon between, or several.", status: 64)
                 }
                 keys.append(try APIKey(parts[0], secret: parts[1]))
             }
             if livekitDev {
                 // Whoever reaches a server with this key may do all with it.
                 guard ["localhost", "::1"].contains(host) || IPAddress(host)?.isLoopback == true else {
-                    throw CommandError("--livekit-dev needs --host 127.0.0.1: everybody knows its key.")
+                    throw CommandError("--livekit-dev needs --host 127.0.0.1: everybody knows its key.", status: 64)
                 }
                 let key = Self.developmentKey
                 keys.append(try APIKey(key.id, secret: key.secret, allowsShortSecret: true))

@@ -54,6 +54,17 @@ import Testing
         #expect(route(&table, 50, 96) == Self.video)
     }
 
+    @Test func `a source that a payload type had taught belongs, once it has said so itself, where its mid says`() {
+        var table = demultiplexer()
+        #expect(route(&table, 60, 111) == Self.audio)
+        #expect(route(&table, 60, 111, "a") == Self.audio)
+        table.update([
+            RTPDemultiplexer.Route(transceiver: Self.audio, mid: "a", payloadTypes: [111], ssrcs: []),
+            RTPDemultiplexer.Route(transceiver: Self.video, mid: "v1", payloadTypes: [96], ssrcs: [60]),
+        ])
+        #expect(route(&table, 60, 111) == Self.audio)
+    }
+
     @Test func `an unknown mid is nobody's, whatever else the packet says`() {
         var table = demultiplexer()
         #expect(route(&table, 10, 111, "x") == nil)
