@@ -1,3 +1,4 @@
+import RTCSecurity
 import RTCWire
 import Testing
 
@@ -19,7 +20,8 @@ private final class Forwarder {
     var kept: [UInt16: (packet: ReceivedPacket, bytes: [UInt8])] = [:]
     /// Which packets the server took in, with their layers.
     var passed: [ReceivedPacket] = []
-    var outbox = DatagramOutbox()
+    /// As a server has it: packets of AES-CM are sealed when it is sent.
+    var outbox = DatagramOutbox(sealingIn: try? OpenSSLSecurity().makeSealingBatch())
     /// How many packets are said to be forwarded together.
     var batch = 1
     /// Packets that did not wait in the egress's queue.
@@ -36,11 +38,12 @@ private final class Forwarder {
         return TransportAddress(address, port: 1_000)
     }
 
-    init(_ kind: MediaKind, layers: [SendEncoding] = [], _ adjust: (inout NegotiatorConfiguration) -> Void = { _ in })
-        throws
-    {
+    init(
+        _ kind: MediaKind, layers: [SendEncoding] = [], profile: SRTPProfile = .aeadAES128GCM,
+        _ adjust: (inout NegotiatorConfiguration) -> Void = { _ in }
+    ) throws {
         func machine(_ seed: UInt64, _ unit: MediaUnit) -> PeerMachine {
-            let security = ScriptedSecurityProvider(seed: seed)
+            let security = ScriptedSecurityProvider(seed: seed, profile: profile)
             var negotiation = NegotiatorConfiguration(fingerprint: security.localFingerprint)
             negotiation.receivesSimulcast = unit == .packets
             adjust(&negotiation)
@@ -98,6 +101,8 @@ private final class Forwarder {
         while var datagram = ingress.pollTransmit() {
             sender.receive(&datagram.bytes, from: Self.address(2), to: Self.address(1), at: now)
         }
+        outbox.seal()
+        egress.sealed(in: outbox, at: now)
         outbox.forEach { entry in
             var bytes = Array(outbox.bytes[entry.range])
             if isLostBehind(bytes) { return }
@@ -240,8 +245,9 @@ private final class Forwarder {
         #expect(outbound.retransmittedPacketsSent > 10)
     }
 
-    @Test func `without a stream of retransmissions the packet comes again as it was`() throws {
-        let server = try Forwarder(.video) { configuration in
+    @Test(arguments: SRTPProfile.allCases)
+    func `without a stream of retransmissions the packet comes again as it was`(profile: SRTPProfile) throws {
+        let server = try Forwarder(.video, profile: profile) { configuration in
             var codec = CodecParameters.vp8
             codec.rtxPayloadType = nil
             configuration.videoCodecs = [codec]

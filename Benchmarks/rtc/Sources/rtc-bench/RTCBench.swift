@@ -9,7 +9,7 @@ struct RTCBench {
                rtc-bench subject|subject-unpaced|subject-packets
                rtc-bench memory PAIRS idle|busy video|data
                rtc-bench path send|receive|take FRAMES
-               rtc-bench room FRAMES SUBSCRIBERS single|burst [cold]
+               rtc-bench room FRAMES SUBSCRIBERS single|burst [cold] [cm]
         """
 
     static func main() async throws {
