@@ -1,4 +1,3 @@
-internal import Foundation
 internal import LiveKitClient
 internal import LiveKitCore
 internal import LiveKitProtocol
@@ -32,19 +31,19 @@ actor Egresses {
         var tracks = 0
     }
 
-    private let configuration: RecordingConfiguration
+    let configuration: RecordingConfiguration
     /// So long a track that is asked for may take to come into its room.
     private let moment: Duration
     let surroundings: Surroundings
     let logger: Logger
-    private let loop = NetworkLoop(name: "roost-recorder")
+    let loop = NetworkLoop(name: "roost-recorder")
     nonisolated private let counters = Mutex(EgressStatistics())
     private(set) var egresses: [String: Egress] = [:]
     /// In the order in which they were asked for.
     private var ids: [String] = []
     /// By the room's sid.
     private var sessions: [String: Session] = [:]
-    private var folders: [String: RecordingFolder] = [:]
+    var folders: [String: RecordingFolder] = [:]
     var automatic: [String: Automatic] = [:]
     /// By the room's sid, tracks that are recorded by themselves and of which the recorder was lost: the next one finds
     /// their places kept.
@@ -55,8 +54,8 @@ actor Egresses {
     private var withdrawn: Set<Work> = []
     private var isStopping = false
     /// What is not whole by now is left as it is.
-    private var isOutOfPatience = false
-    private var waitingForIdle: [CheckedContinuation<Void, Never>] = []
+    private(set) var isOutOfPatience = false
+    var waitingForIdle: [CheckedContinuation<Void, Never>] = []
 
     struct Work: Hashable {
         let egress: String
@@ -65,8 +64,6 @@ actor Egresses {
 
     /// So many that are over are remembered.
     private static let historyLimit = 1_000
-    /// Where there are as many folders, none of a room that is over is kept for the index that it owes.
-    private static let folderLimit = 100
 
     init(
         _ configuration: RecordingConfiguration, _ surroundings: Surroundings, moment: Duration = .seconds(3),
@@ -158,12 +155,6 @@ actor Egresses {
         }
     }
 
-    /// A room is over: nobody needs its folder any more, unless the index could not be written.
-    private func forget(_ folder: RecordingFolder, of room: String) async {
-        let isWhole = await folder.writeOwedIndex()
-        if isWhole || folders.count > Self.folderLimit { folders[room] = nil }
-    }
-
     private func withdraw(_ track: String, from room: String) async {
         let works = running.filter { $0.key.track == track && egresses[$0.key.egress]?.info.roomID == room }
         withdrawn.formUnion(works.keys)
@@ -184,17 +175,6 @@ actor Egresses {
         if isBusy { await withCheckedContinuation { waitingForIdle.append($0) } }
         await writeOwedIndexes()
         timeout.cancel()
-    }
-
-    /// Those that could not be written before; for as long as our patience lasts.
-    private func writeOwedIndexes() async {
-        let kept = Array(folders.values)
-        guard !kept.isEmpty, !isOutOfPatience else { return }
-        Task {
-            for folder in kept { await folder.writeOwedIndex() }
-            tellIdle()
-        }
-        await withCheckedContinuation { waitingForIdle.append($0) }
     }
 
     // MARK: One egress
@@ -422,7 +402,7 @@ actor Egresses {
 
     private var isBusy: Bool { !running.isEmpty }
 
-    private func tellIdle() {
+    func tellIdle() {
         for waiting in waitingForIdle { waiting.resume() }
         waitingForIdle = []
     }
@@ -473,29 +453,6 @@ actor Egresses {
             }
         }
         return Session(recorder: recorder, joining: joining)
-    }
-
-    /// A room has one index, however often a recorder comes and goes.
-    private func folder(of room: LiveKitRoom) -> RecordingFolder {
-        if let folder = folders[room.sid] { return folder }
-        let logger = logger
-        let folder = RecordingFolder(configuration.folder, index: Self.indexName(room), loop: loop) { notice in
-            // Neither people nor rooms are logged, and files are called by them.
-            switch notice {
-            case .track(_, _, let failure), .file(_, let failure):
-                logger.warning("a track is not recorded to its end", metadata: ["reason": "\(failure)"])
-            case .index: logger.warning("the index of a room's recordings cannot be written")
-            }
-        }
-        folders[room.sid] = folder
-        return folder
-    }
-
-    /// What a room's index is called, without its extension.
-    private static func indexName(_ room: LiveKitRoom) -> String {
-        var subject = RecordingPath.Subject(time: Date())
-        (subject.roomName, subject.roomID) = (room.name, room.sid)
-        return RecordingPath("{room_name}-{room_id}", of: subject).description
     }
 
     private static var now: Int64 { (NetworkLoop.now + NetworkLoop.wallClockOffset).nanoseconds }
