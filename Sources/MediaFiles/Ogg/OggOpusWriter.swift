@@ -8,8 +8,10 @@ import RTCWire
 struct OggOpusWriter: ContainerWriter {
     private static let maximumSilence = 12 * 3_600 * 50
     private static let silenceSamples: Int64 = 960
-    /// How far the position may be beyond the time of a packet: a second.
-    private static let longestLead: Int64 = 48_000
+    /// How far the position may be beyond the time of a packet for good: 100 ms.
+    private static let tolerance: Int64 = 4_800
+    /// For so much sound it may be further beyond: a second, for what comes all at once may have time behind it.
+    private static let patience: Int64 = 48_000
     /// One stream in one file: any number serves.
     private static let serial: UInt32 = 0x526f_6f73
 
@@ -19,6 +21,8 @@ struct OggOpusWriter: ContainerWriter {
     private var position: Int64 = 0
     /// Packets are left out until the position is one that their time has come to.
     private var isAhead = false
+    /// Where it began to be further beyond its time than is tolerated.
+    private var aheadSince: Int64?
 
     private struct Page {
         var lacing: [UInt8] = []
@@ -58,11 +62,18 @@ struct OggOpusWriter: ContainerWriter {
         return [.append(bytes)]
     }
 
-    /// Whether a packet can be placed. Each one moves the position on by what it lasts, whatever its time: once that is
-    /// a second beyond, all that follows would be late for good, so packets are dropped until it is right again.
+    /// Whether a packet can be placed. Each one moves the position on by what it lasts, whatever its time: where that
+    /// stays beyond, all that follows would be late for good, so packets are dropped until it is right again.
     private mutating func hasRoom(at time: Int64) -> Bool {
         let lead = position - time
-        isAhead = lead > (isAhead ? 0 : Self.longestLead)
+        if isAhead {
+            isAhead = lead > 0
+        } else if lead > Self.tolerance {
+            let since = aheadSince ?? position
+            aheadSince = since
+            isAhead = position - since >= Self.patience
+        }
+        if isAhead || lead <= Self.tolerance { aheadSince = nil }
         return !isAhead
     }
 
