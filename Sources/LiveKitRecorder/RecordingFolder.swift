@@ -63,11 +63,13 @@ package actor RecordingFolder {
     private var roomID = ""
     private var entries: [Entry] = []
     private var files: [Int: OpenFile] = [:]
-    /// How many are being closed, and who waits until none is.
-    private var closings = 0
-    private var waitingForClosings: [CheckedContinuation<Void, Never>] = []
+    /// What ends the frames of those that are being written, until their files are closed, and who waits until none is.
+    private var writers: [Int: FrameStreamEnd] = [:]
+    private var lastWriter = 0
+    private var waitingForWriters: [CheckedContinuation<Void, Never>] = []
     private let sync: @Sendable (WrittenFile) -> MediaFileError?
-    private var isFinished = false
+    /// Nothing more is taken.
+    private(set) var isFinished = false
     /// When all writing of the index is made up for.
     private var indexSpent: Instant?
     /// Writes it when it may be written again.
@@ -97,6 +99,8 @@ package actor RecordingFolder {
     static let indexPace = Pace(burst: 10, interval: .seconds(Int64(1)))
     /// After so long an index that could not be written is tried again, and then each time after twice as long.
     package static let indexPatience = Duration.seconds(5)
+    /// So long what waits for the disk when the recording ends may take.
+    package static let finishPatience = Duration.seconds(10)
     private static let longestIndexPatience = Duration.seconds(60)
     /// Waits for disks. Not among the threads that tasks have, of which there are few.
     private static let disk = DispatchQueue(label: "roost-recorder-disk", qos: .utility, attributes: .concurrent)
@@ -152,10 +156,11 @@ package actor RecordingFolder {
         indexChanged()
     }
 
-    /// Records a track to its end, or until the task is cancelled.
+    /// Records a track to its end.
     ///
     /// - Parameters:
     ///   - frames: are placed by when they were received, however late they are taken.
+    ///   - end: lets `finish` end these.
     ///   - missed: what of them was not taken in time, which makes a file that is not complete.
     ///   - template: what the file is to be called, see `RecordingPath`.
     ///   - began: is called when there is a file, with its path from the folder on.
@@ -165,23 +170,31 @@ package actor RecordingFolder {
     ///   track is missing, as of a codec in which the key frames that came were none to begin a file with.
     /// - Throws: what was written before stays, and plays.
     package func record(
-        _ track: RemoteTrack, _ frames: AsyncStream<EncodedFrame>, missed: MissedFrames = MissedFrames(),
-        as template: String = RecordingPath.usualName, began: @Sendable (String) async -> Void = { _ in },
-        changed: @Sendable (RecordedFile) async -> Void = { _ in }
+        _ track: RemoteTrack, _ frames: AsyncStream<EncodedFrame>, end: FrameStreamEnd = .nothing,
+        missed: MissedFrames = MissedFrames(), as template: String = RecordingPath.usualName,
+        began: @Sendable (String) async -> Void = { _ in }, changed: @Sendable (RecordedFile) async -> Void = { _ in }
     ) async -> (file: RecordedFile?, failure: RecordingFailure?) {
         guard track.isReadable else {
             notice(.track(of: track.participant.identity, track.publication.source, .encrypted))
             return (nil, .encrypted)
         }
+        guard !isFinished else { return (nil, nil) }
+        lastWriter += 1
+        let writer = lastWriter
+        writers[writer] = end
         let (place, failure) = await write(track, frames, missed, as: template, began: began, changed: changed)
         // Of which file something is missing has been told.
         if let failure, !failure.isHole {
             tell(.track(of: track.participant.identity, track.publication.source, failure), failure)
         }
-        guard let place else { return (nil, failure) }
+        guard let place else {
+            ended(writer)
+            return (nil, failure)
+        }
         let (file, problem) = await close(place)
         // What could not be written to cannot be ended either, and that was told.
         if let problem, problem != failure { tell(.file(entries[place].file, problem), problem) }
+        ended(writer)
         // Whoever is told of the end is to find it in the index.
         await indexing?.value
         // What has ended the recording counts before what is missing in its midst.
@@ -199,7 +212,6 @@ package actor RecordingFolder {
         var changes = 0
         var hole: RecordingFailure?
         for await frame in frames {
-            guard !isFinished else { break }
             // This thread may be late: by its clock a backlog would be sound that comes all at once.
             let now = frame.receivedAt ?? NetworkLoop.now
             // A file is of one codec, and a server may go over to another one in mid-track.
@@ -222,7 +234,6 @@ package actor RecordingFolder {
                             tell(.file(entries[earlier].file, failure), failure)
                             hole = hole ?? failure
                         }
-                        guard !isFinished else { break }
                         // Meanwhile others may have begun files.
                         guard entries.count < limit else { return (nil, .tooManyFiles(limit: limit)) }
                     }
@@ -282,10 +293,7 @@ package actor RecordingFolder {
 
     /// - Returns: the file, and why it is not complete.
     private func close(_ place: Int) async -> (RecordedFile?, RecordingFailure?) {
-        // `finish` may have closed it.
         guard let open = files.removeValue(forKey: place) else { return (nil, nil) }
-        closings += 1
-        defer { closed() }
         let endedAt = Self.unixTime(of: NetworkLoop.now)
         var failure: RecordingFailure?
         do throws(MediaFileError) {
@@ -316,23 +324,26 @@ package actor RecordingFolder {
         }
     }
 
-    private func closed() {
-        closings -= 1
-        guard closings == 0 else { return }
-        for waiting in waitingForClosings { waiting.resume() }
-        waitingForClosings = []
+    private func ended(_ writer: Int) {
+        writers[writer] = nil
+        guard writers.isEmpty else { return }
+        for waiting in waitingForWriters { waiting.resume() }
+        waitingForWriters = []
     }
 
-    /// Ends all files; returns where the index is.
+    /// Ends all files, with what has come by now; returns where the index is.
+    ///
+    /// - Parameter patience: what cannot be written in that time is missing, and is told.
     @discardableResult
-    package func finish() async -> String {
+    package func finish(within patience: Duration = RecordingFolder.finishPatience) async -> String {
         isFinished = true
-        for place in files.keys.sorted() {
-            let (_, failure) = await close(place)
-            if let failure { tell(.file(entries[place].file, failure), failure) }
+        for end in writers.values { end() }
+        let timeout = Task {
+            guard (try? await Task.sleep(for: patience)) != nil else { return }
+            for end in writers.values { end.atOnce() }
         }
-        // Those of tracks that have just ended.
-        if closings > 0 { await withCheckedContinuation { waitingForClosings.append($0) } }
+        if !writers.isEmpty { await withCheckedContinuation { waitingForWriters.append($0) } }
+        timeout.cancel()
         indexRetry?.cancel()
         if let indexing {
             indexing.cancel()

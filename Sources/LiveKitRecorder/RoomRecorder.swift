@@ -10,7 +10,8 @@ package actor RoomRecorder {
         let track: TrackSID
         /// The track arrives, perhaps again after the recorder's own connection was made anew.
         let arrivals: AsyncStream<RemoteTrack>.Continuation
-        var task: Task<RecordingFailure?, Never>?
+        /// Ends the frames of the one that is being recorded.
+        var end: FrameStreamEnd?
         /// Gives up when our patience is over.
         var search: Task<Void, Never>?
         /// It has arrived once, though nothing need have come of it: it may be muted.
@@ -19,6 +20,8 @@ package actor RoomRecorder {
         var isPostponed = false
         /// No more is to come: it was told to stop, its track is over, or it is known why it cannot be had.
         var isOver = false
+        /// It was told to: what has come by then is recorded.
+        var isStopped = false
         /// Why it does not come, or no more of it.
         var failure: RecordingFailure?
     }
@@ -87,16 +90,16 @@ package actor RoomRecorder {
         let task = Task { () -> RecordingFailure? in
             var hole: RecordingFailure?
             for await track in tracks {
-                let (frames, missed) = track.listen()
+                let (frames, end, missed) = track.listen()
+                listens(id, until: end)
                 let (file, failure) = await folder.record(
-                    track, frames, missed: missed, as: template, began: began, changed: ended)
+                    track, frames, end: end, missed: missed, as: template, began: began, changed: ended)
                 if let file { await ended(file) }
                 if let failure, !failure.isHole { return failure }
                 hole = hole ?? failure
             }
             return hole
         }
-        recordings[id]?.task = task
         await accepted(id)
         if let track = await room.remoteTracks[track] { arrived(track, for: id) }
         await room.setSubscribed(true, to: track)
@@ -110,10 +113,11 @@ package actor RoomRecorder {
         return failure
     }
 
-    /// Ends a recording; its `record` returns when the file is whole.
+    /// Ends a recording; its `record` returns when the file is whole, with all that has come by now.
     package func stop(_ id: Int) {
         finish(id)
-        recordings[id]?.task?.cancel()
+        recordings[id]?.isStopped = true
+        if let end = recordings[id]?.end { end() }
     }
 
     /// The track is over, as others know: what has not come by now does not come. Of one that has, the room tells us
@@ -166,6 +170,11 @@ package actor RoomRecorder {
     private func arrived(_ track: RemoteTrack, for id: Int) {
         recordings[id]?.hasArrived = true
         recordings[id]?.arrivals.yield(track)
+    }
+
+    private func listens(_ id: Int, until end: FrameStreamEnd) {
+        recordings[id]?.end = end
+        if recordings[id]?.isStopped == true { end() }
     }
 
     /// What comes first counts: of a track that is over nothing is missing, whatever becomes of us while its file is

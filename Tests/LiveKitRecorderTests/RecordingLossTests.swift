@@ -71,6 +71,81 @@ import Testing
         }
     }
 
+    /// A track of which so many packets were received; they wait for their reader, who is held up once it has a file.
+    private struct Late {
+        let broadcast = FrameBroadcast()
+        let listening: (frames: AsyncStream<EncodedFrame>, end: FrameStreamEnd, missed: MissedFrames)
+        private let held: AsyncStream<Void>
+        private let hold: AsyncStream<Void>.Continuation
+        private let goes: AsyncStream<Void>
+        private let go: AsyncStream<Void>.Continuation
+
+        init(_ count: Int) {
+            (held, hold) = AsyncStream.makeStream()
+            (goes, go) = AsyncStream.makeStream()
+            listening = broadcast.listen()
+            for number in 0..<count {
+                let frame = EncodedFrame(
+                    payload: [0x78, 1], timestamp: UInt32(number) * 960, isKeyFrame: true, format: .opus)
+                _ = broadcast.send(frame, at: Instant(nanoseconds: Int64(number) * 20_000_000 + 1_000_000_000))
+            }
+        }
+
+        func record(into folder: RecordingFolder) async throws -> RecordingFailure? {
+            await folder.record(
+                try RecordingLossTests.track(), listening.frames, end: listening.end, missed: listening.missed,
+                began: { _ in
+                    hold.yield()
+                    for await _ in goes { break }
+                }
+            ).failure
+        }
+
+        func waitForFile() async { for await _ in held { break } }
+
+        func goOn() { go.yield() }
+    }
+
+    @Test func `what waits for the disk when the recording is ended is in the file`() async throws {
+        try await Self.inFolder { url in
+            let folder = RecordingFolder(url.path, loop: NetworkLoop(name: "test"), notice: { _ in })
+            try await folder.begin(room: "kitchen")
+            let late = Late(600)
+            async let failure = late.record(into: folder)
+            await late.waitForFile()
+            async let index = folder.finish(within: .seconds(3_600))
+            try await until("the recording is ended") { await folder.isFinished }
+            late.goOn()
+            let problem = try await failure
+            _ = await index
+            #expect(problem == nil)
+            #expect(await folder.loss == nil)
+            let recordings = try Self.index(url)
+            #expect(recordings.map(\.complete) == [true] && recordings.map(\.duration) == [12])
+            // That was all of it.
+            #expect(await folder.record(try Self.track(), Self.packets(10)).file == nil)
+        }
+    }
+
+    @Test func `what cannot be written in some time after the recording's end is missing, and is told`() async throws {
+        try await Self.inFolder { url in
+            let folder = RecordingFolder(url.path, loop: NetworkLoop(name: "test"), notice: { _ in })
+            try await folder.begin(room: "kitchen")
+            let late = Late(600)
+            async let failure = late.record(into: folder)
+            await late.waitForFile()
+            async let index = folder.finish(within: .milliseconds(1))
+            try await until("what waits is given up") { late.listening.missed.count > 0 }
+            late.goOn()
+            let problem = try await failure
+            _ = await index
+            #expect(problem == .fellBehind(frames: 599))
+            let recordings = try Self.index(url)
+            #expect(recordings.map(\.complete) == [false] && recordings.map(\.duration) == [0.02])
+            #expect(await folder.loss != nil)
+        }
+    }
+
     @Test func `a file of which the recorder was too slow to take all is not complete, and says why`() async throws {
         try await Self.inFolder { url in
             let folder = RecordingFolder(url.path, loop: NetworkLoop(name: "test"), notice: { _ in })

@@ -79,6 +79,25 @@ import Testing
         #expect(await heard(others) == [] && none.take() == 0)
     }
 
+    @Test func `what waits when a stream is ended is taken, unless it is ended at once: then it is missed`() async {
+        let broadcast = FrameBroadcast()
+        let (frames, end, missed) = broadcast.listen()
+        let (others, otherEnd, missedOthers) = broadcast.listen()
+        for number: UInt32 in 0..<10 { _ = broadcast.send(frame(number)) }
+        end()
+        otherEnd()
+        otherEnd.atOnce()
+        // Nobody misses what comes later.
+        _ = broadcast.send(frame(10))
+        #expect(missedOthers.count == 10 && missedOthers.take() == 10)
+        let none = await heard(others)
+        #expect(none.isEmpty)
+        // Nor what was taken.
+        #expect(await heard(frames) == Array(0..<10))
+        end.atOnce()
+        #expect(missed.take() == 0)
+    }
+
     @Test func `too many frames: it goes on at the next key frame that waits`() {
         var backlog = FrameBacklog()
         for number in 0..<FrameBacklog.frameLimit {

@@ -39,8 +39,11 @@ public final class RemoteTrack: Sendable {
     /// the publisher is asked for if none waits.
     public var frames: AsyncStream<EncodedFrame> { received.stream() }
 
-    /// As `frames`, with what counts those that its reader does not take in time.
-    package func listen() -> (frames: AsyncStream<EncodedFrame>, missed: MissedFrames) { received.listen() }
+    /// As `frames`, with what ends the stream before the subscription does, and what counts those that its reader does
+    /// not take in time.
+    package func listen() -> (frames: AsyncStream<EncodedFrame>, end: FrameStreamEnd, missed: MissedFrames) {
+        received.listen()
+    }
 
     /// Asks the publisher for a key frame, at which a decoder can begin; for video alone.
     public func requestKeyFrame() async { await askForKeyFrame() }

@@ -87,10 +87,17 @@ final class FrameBroadcast: Sendable {
 package struct FrameStreamEnd: Sendable {
     fileprivate weak var listener: FrameListener?
 
+    /// Of a stream that ends by itself.
+    package static let nothing = FrameStreamEnd(listener: nil)
+
     /// Nobody has the stream any more: there is nothing to end.
     package var isOver: Bool { listener == nil }
 
+    /// What waits is still taken.
     package func callAsFunction() { listener?.finish() }
+
+    /// What waits is not taken any more, and counts as missed.
+    package func atOnce() { listener?.finish(isEmptied: true) }
 }
 
 /// One listener's frames, between the thread that sends and the tasks that wait. Guarded by its lock; tasks go on
@@ -141,8 +148,13 @@ private final class FrameListener: Sendable {
         }
     }
 
-    func finish() {
+    /// - Parameter isEmptied: what waits is missed, instead of taken.
+    func finish(isEmptied: Bool = false) {
         let waiters = state.withLock { state in
+            if isEmptied {
+                missed.add(state.backlog.count)
+                state.backlog = FrameBacklog()
+            }
             state.isFinished = true
             defer { state.waiters = [] }
             return state.waiters

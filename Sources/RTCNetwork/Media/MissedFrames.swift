@@ -6,6 +6,9 @@ package final class MissedFrames: Sendable {
 
     package init() {}
 
+    /// How many there are that nobody has asked for.
+    var count: Int { number.load(ordering: .relaxed) }
+
     /// How many there were since it was last asked.
     package func take() -> Int { number.exchange(0, ordering: .relaxed) }
 

@@ -24,17 +24,17 @@ package final class TrackFrames: Sendable {
     /// As `RTPReceiver.frames`, until `end` at the latest.
     package func stream() -> AsyncStream<EncodedFrame> { listen().frames }
 
-    /// The same, with what counts the frames that its reader does not take in time.
-    package func listen() -> (frames: AsyncStream<EncodedFrame>, missed: MissedFrames) {
-        state.withLock { state -> (frames: AsyncStream<EncodedFrame>, missed: MissedFrames) in
+    /// The same, with what ends it alone, and what counts the frames that its reader does not take in time.
+    package func listen() -> (frames: AsyncStream<EncodedFrame>, end: FrameStreamEnd, missed: MissedFrames) {
+        state.withLock { state -> (frames: AsyncStream<EncodedFrame>, end: FrameStreamEnd, missed: MissedFrames) in
             guard !state.isEnded else {
                 let nothing = AsyncStream<EncodedFrame> { $0.finish() }
-                return (nothing, MissedFrames())
+                return (nothing, .nothing, MissedFrames())
             }
             state.ends.removeAll(where: \.isOver)
             let (frames, end, missed) = receiver.listen(transform: transform?())
             state.ends.append(end)
-            return (frames, missed)
+            return (frames, end, missed)
         }
     }
 

@@ -243,8 +243,8 @@ final class JoinRunner {
     private func happened(_ event: RoomEvent) async {
         if case .disconnected(let reason) = event { end = reason }
         if case .trackSubscribed(let track) = event, let recorder {
-            let (frames, missed) = track.listen()
-            start { _ = await recorder.record(track, frames, missed: missed) }
+            let (frames, end, missed) = track.listen()
+            start { _ = await recorder.record(track, frames, end: end, missed: missed) }
         }
         // It begins with one, of which programs alone make use.
         if case .tokenRefreshed = event, output.style == .text { return }
