@@ -365,6 +365,21 @@ def test_a_server_that_goes_down_makes_its_files_whole(namespace, hooks, tmp_pat
     assert [one.egress_info.status for one in ended] == [api.EgressStatus.EGRESS_COMPLETE]
 
 
+def test_the_index_of_a_room_that_is_deleted_is_made_up_for(sfu, service, folder, room):
+    sfu.join(room, "ann").publish()
+    begun = service.record_room(room)["answer"]
+    wait_until(lambda: len(service.one(begun["egress_id"]).get("file_results", [])) == 2, "both are recorded")
+    # Something is where it is written to first.
+    obstacle = folder / (begun["manifest_location"] + ".part")
+    wait_until(lambda: len(index_of(folder, begun)["recordings"]) == 2, "the index has both")
+    obstacle.mkdir()
+    service.room("delete_room", "DeleteRoomRequest", room=room)
+    assert service.wait_for(begun["egress_id"], *OVER)["status"] == "EGRESS_COMPLETE"
+    assert [one["complete"] for one in index_of(folder, begun)["recordings"]] == [False, False]
+    obstacle.rmdir()
+    wait_until(lambda: all(one["complete"] for one in index_of(folder, begun)["recordings"]), "the index is made up for")
+
+
 def test_the_recorder_needs_no_way_through_the_nat(namespace, tmp_path):
     # From the server's own machine its public address often leads nowhere.
     server = Server(

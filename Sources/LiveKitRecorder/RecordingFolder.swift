@@ -348,17 +348,18 @@ package actor RecordingFolder {
         if let indexing {
             indexing.cancel()
             writeIndex()
-        } else {
-            writeOwedIndex()
+        } else if owesIndex {
+            writeIndex(isRetry: true)
         }
         return index.path
     }
 
-    /// Writes the index if that failed when it was to be written.
+    /// Writes the index if that failed when it was to be written, or fails now that it is.
     ///
     /// - Returns: whether nothing of it is owed now.
     @discardableResult
-    package func writeOwedIndex() -> Bool {
+    package func writeOwedIndex() async -> Bool {
+        await indexing?.value
         if owesIndex { writeIndex(isRetry: true) }
         return !owesIndex
     }
@@ -400,7 +401,8 @@ package actor RecordingFolder {
 
     private func tryIndexAgain() {
         indexRetry = nil
-        writeOwedIndex()
+        // It may be about to be written anyhow.
+        if owesIndex, indexing == nil { writeIndex(isRetry: true) }
     }
 
     /// In one step: whoever looks finds a whole one at any time.

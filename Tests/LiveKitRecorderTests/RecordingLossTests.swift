@@ -268,6 +268,18 @@ import Testing
         }
     }
 
+    @Test func `an index that is yet to be written is not whole`() async throws {
+        try await Self.inFolder { url in
+            let folder = Self.folder(url, indexPatience: .seconds(3_600), Told())
+            // From here on it is written once a second.
+            for _ in 0..<20 { try await folder.begin(room: "kitchen") }
+            try fillDisk(in: url)
+            #expect(await !folder.writeOwedIndex())
+            try makeRoom(in: url)
+            #expect(await folder.writeOwedIndex())
+        }
+    }
+
     @Test func `what the disk does not take at the end is told`() async throws {
         try await Self.inFolder { url in
             let folder = RecordingFolder(

@@ -26,8 +26,12 @@ import Testing
 
     /// A server of which no room can be joined, so that what is begun ends by itself.
     ///
-    /// - Parameter looks: how often somebody looks before the tracks are there.
-    private static func egresses(limit: Int, _ tracks: [LiveKitTrackInfo], after looks: Int = 0) -> Egresses {
+    /// - Parameters:
+    ///   - looks: how often somebody looks before the tracks are there.
+    ///   - end: how often before the room is over.
+    private static func egresses(
+        limit: Int, _ tracks: [LiveKitTrackInfo], after looks: Int = 0, until end: Int = .max
+    ) -> Egresses {
         var configuration = RecordingConfiguration(folder: NSTemporaryDirectory())
         configuration.limit = limit
         let person = LiveKitParticipantInfo.with { $0.tracks = tracks }
@@ -37,7 +41,9 @@ import Testing
             Egresses.Surroundings(
                 participants: EmbeddedParticipants(worker: { _ in nil }),
                 look: { _ in
-                    (room, looked.add(1, ordering: .relaxed).oldValue < looks ? [] : [person])
+                    let number = looked.add(1, ordering: .relaxed).oldValue
+                    guard number < end else { return nil }
+                    return (room, number < looks ? [] : [person])
                 },
                 webhook: { _ in }), moment: .seconds(60), logger: Logger(label: "test"))
     }
@@ -70,6 +76,16 @@ import Testing
         let egresses = Self.egresses(limit: 6, Self.tracks(1), after: 3)
         let begun = try await egresses.start(track: "TR_0", inRoom: "kitchen", template: "")
         #expect(begun.track.trackID == "TR_0")
+        await egresses.stop()
+    }
+
+    @Test func `of a room that is over before its recorder comes nothing is kept`() async throws {
+        let egresses = Self.egresses(limit: 6, Self.tracks(1), until: 1)
+        _ = try await egresses.start(room: "kitchen", sound: true, pictures: true, template: "")
+        // That it is over was told before.
+        try await until("its folder is forgotten") { await egresses.folders.isEmpty }
+        await egresses.startAutomatic(room: Self.room, template: "")
+        #expect(await egresses.automatic.isEmpty)
         await egresses.stop()
     }
 

@@ -20,9 +20,12 @@ extension Egresses {
     func startAutomatic(room: LiveKitRoom, template: String) async {
         // Who asks again does not have what is recorded recorded twice.
         automatic[room.sid, default: Automatic(room: room, template: template)].template = template
-        for track in await surroundings.look(room.name)?.people.flatMap(\.tracks) ?? [] {
-            recordAutomatically(track, in: room)
+        guard let (found, people) = await surroundings.look(room.name), found.sid == room.sid else {
+            // It is over, which may have been told before.
+            automatic[room.sid] = nil
+            return
         }
+        for track in people.flatMap(\.tracks) { recordAutomatically(track, in: room) }
     }
 
     func recordAutomatically(_ track: LiveKitTrackInfo, in room: LiveKitRoom) {

@@ -31,8 +31,16 @@ extension Egresses {
         return RecordingPath("{room_name}-{room_id}", of: subject).description
     }
 
-    /// A room is over: nobody needs its folder any more, unless the index could not be written.
-    func forget(_ folder: RecordingFolder, of room: String) async {
+    /// A room's last recorder has left, and the room may have been over before that, or even before it came.
+    func recorderLeft(_ room: LiveKitRoom) async {
+        guard await surroundings.look(room.name)?.room.sid != room.sid else { return }
+        await forget(room.sid)
+    }
+
+    /// A room is over: once all of it is recorded nobody needs its folder any more, unless the index could not be
+    /// written.
+    func forget(_ room: String) async {
+        guard !isRecorded(room), let folder = folders[room] else { return }
         let isWhole = await folder.writeOwedIndex()
         if isWhole || folders.count > Self.folderLimit { folders[room] = nil }
     }

@@ -22,6 +22,7 @@ actor Egresses {
 
     /// A room of which something is recorded.
     private struct Session {
+        let room: LiveKitRoom
         let recorder: RoomRecorder
         /// Since when tracks can be recorded, or why they cannot.
         let joining: Task<Result<Instant, RecordingFailure>, Never>
@@ -147,10 +148,8 @@ actor Egresses {
             await withdraw(event.track.sid, from: event.room.sid)
         case "room_finished":
             automatic[event.room.sid] = nil
-            if let folder = folders[event.room.sid] {
-                // News of other rooms do not wait for a disk.
-                Task { await forget(folder, of: event.room.sid) }
-            }
+            // News of other rooms do not wait for a disk.
+            Task { await forget(event.room.sid) }
         default: break
         }
     }
@@ -425,7 +424,15 @@ actor Egresses {
         guard session.users == 0 else { return }
         await session.recorder.leave()
         await recordLost(of: sid)
+        // Of what is owed when all ends, `stop` thinks.
+        guard !isStopping else { return }
+        let room = session.room
+        // Nobody waits for that.
+        Task { await recorderLeft(room) }
     }
+
+    /// Its recorder is in the room, or on its way, and what it has recorded is not whole yet.
+    func isRecorded(_ sid: String) -> Bool { sessions[sid] != nil }
 
     private func join(_ room: LiveKitRoom) -> Session {
         var claims = AccessToken.Claims()
@@ -452,7 +459,7 @@ actor Egresses {
                 return .failure(error)
             }
         }
-        return Session(recorder: recorder, joining: joining)
+        return Session(room: room, recorder: recorder, joining: joining)
     }
 
     private static var now: Int64 { (NetworkLoop.now + NetworkLoop.wallClockOffset).nanoseconds }
