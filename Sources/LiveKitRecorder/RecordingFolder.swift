@@ -295,6 +295,8 @@ package actor RecordingFolder {
     private func close(_ place: Int) async -> (RecordedFile?, RecordingFailure?) {
         guard let open = files.removeValue(forKey: place) else { return (nil, nil) }
         let endedAt = Self.unixTime(of: NetworkLoop.now)
+        // What is missed from here on belongs into the next file.
+        let missing = open.missed.take()
         var failure: RecordingFailure?
         do throws(MediaFileError) {
             let written = try open.file.writeEnd()
@@ -302,7 +304,6 @@ package actor RecordingFolder {
         } catch {
             failure = RecordingFailure(error, codec: entries[place].codec)
         }
-        let missing = open.missed.take()
         if failure == nil, missing > 0 { failure = .fellBehind(frames: missing) }
         entries[place].frames = open.file.recorder.recordedFrames
         entries[place].duration = open.file.recorder.duration.seconds

@@ -1,5 +1,6 @@
 import Foundation
 import LiveKitProtocol
+import MediaFiles
 import RTCEngine
 import RTCWire
 import Synchronization
@@ -286,6 +287,27 @@ import Testing
             let end = try #require(ends.lines.first.flatMap { Int64($0) })
             let start = try #require(file).startedAt
             #expect(start <= end)
+        }
+    }
+
+    @Test func `what is missed while the file before a change of codec is closed is missing in the one behind it`()
+        async throws
+    {
+        try await Self.inFolder { url in
+            let missed = MissedFrames()
+            let closed = Told()
+            let folder = RecordingFolder(
+                url.path, sizePatience: .zero, loop: NetworkLoop(name: "test"), notice: { _ in },
+                sync: { file in
+                    if closed.lines.isEmpty { missed.add(5) }
+                    closed.tell("a file")
+                    return file.sync()
+                })
+            try await folder.begin(room: "kitchen")
+            let (track, _) = try Self.camera([])
+            let (_, failure) = await folder.record(track, Self.keyFrames([Self.vp8, Self.vp9]), missed: missed)
+            #expect(failure == .fellBehind(frames: 5))
+            #expect(try Self.index(url).map(\.complete) == [true, false])
         }
     }
 
