@@ -111,4 +111,5 @@ package struct RecordedFile: Sendable, Hashable {
     package var duration: Int64
     /// Bytes.
     package var size: Int64
+    package var isComplete = true
 }

@@ -305,15 +305,14 @@ package actor RecordingFolder {
             failure = RecordingFailure(error, codec: entries[place].codec)
         }
         if failure == nil, missing > 0 { failure = .fellBehind(frames: missing) }
-        entries[place].frames = open.file.recorder.recordedFrames
-        entries[place].duration = open.file.recorder.duration.seconds
+        let written = open.file.written
+        entries[place].frames = written.frames
+        entries[place].duration = written.length.seconds
         entries[place].isComplete = failure == nil
         indexChanged()
-        let attributes = try? FileManager.default.attributesOfItem(atPath: open.file.path)
         let file = RecordedFile(
             path: entries[place].file, startedAt: open.startedAt, endedAt: endedAt,
-            duration: open.file.recorder.duration.nanoseconds,
-            size: (attributes?[.size] as? NSNumber)?.int64Value ?? 0)
+            duration: written.length.nanoseconds, size: open.file.size, isComplete: failure == nil)
         return (file, failure)
     }
 

@@ -202,7 +202,7 @@ import Testing
         try await Self.inFolder { url in
             let folder = RecordingFolder(url.path, loop: NetworkLoop(name: "test"), notice: { _ in })
             try await folder.begin(room: "kitchen")
-            let (_, failure) = await folder.record(
+            let (gone, failure) = await folder.record(
                 try Self.track(), Self.packets(10),
                 began: { name in
                     try? FileManager.default.removeItem(at: url.appending(path: name))
@@ -210,6 +210,8 @@ import Testing
                     if isReplaced { try? Data([1]).write(to: url.appending(path: name)) }
                 })
             #expect(failure == .unwritable)
+            // Of what was written, which is more than what is there now.
+            #expect(try #require(gone).size > 1 && gone?.isComplete == false)
             if isReplaced { try FileManager.default.removeItem(at: url.appending(path: "ann-unknown-TR_1.ogg")) }
             let (file, other) = await folder.record(try Self.track(), Self.packets(10))
             #expect(file?.path == "ann-unknown-TR_1-2.ogg" && other == nil)

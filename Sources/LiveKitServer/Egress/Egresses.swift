@@ -389,7 +389,7 @@ actor Egresses {
 
     private func took(_ file: RecordedFile, of work: Work) {
         egresses[work.egress]?.fileEnded(file, of: work.track)
-        count { $0.bytes += Int(clamping: file.size) }
+        if file.isComplete { count { $0.bytes += Int(clamping: file.size) } }
     }
 
     private func accepted(_ work: Work, _ recording: Int, _ recorder: RoomRecorder) async {

@@ -33,6 +33,8 @@ public struct Recorder: Sendable {
     public private(set) var ignoredFrames = 0
     /// Frames that did.
     public private(set) var recordedFrames = 0
+    /// Those of them that are among the changes by now, and how long these last.
+    private(set) var flushed = (frames: 0, length: Interval.zero)
 
     private var phase = Phase.waiting
     /// Whether pictures are in the file: it was begun with one.
@@ -220,6 +222,12 @@ public struct Recorder: Sendable {
         guard case .writing(var writer) = phase, !gathered.isEmpty else { return }
         gathered.sort { $0.time * ($0.kind == .video ? 8 : 15) < $1.time * ($1.kind == .video ? 8 : 15) }
         changes += writer.write(gathered)
+        flushed.frames += gathered.count
+        let audioRate = Int64((audio ?? .opus).clockRate)
+        for sample in gathered {
+            let rate = sample.kind == .video ? 90_000 : audioRate
+            flushed.length = max(flushed.length, .milliseconds((sample.time + sample.duration) * 1_000 / rate))
+        }
         gathered.removeAll(keepingCapacity: true)
         phase = .writing(writer)
     }

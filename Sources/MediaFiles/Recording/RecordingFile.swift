@@ -8,6 +8,8 @@ public final class RecordingFile {
     public let path: String
     /// What has been recorded so far, in figures.
     public private(set) var recorder: Recorder
+    /// What of that is in the file.
+    package private(set) var written = (frames: 0, length: Interval.zero)
     private let handle: FileHandle
     /// Why nothing more is written. What was written before stays, and plays.
     private var failure: MediaFileError?
@@ -48,6 +50,12 @@ public final class RecordingFile {
         return WrittenFile(path: path, handle: handle)
     }
 
+    /// In bytes; not of what somebody may have put in its place.
+    package var size: Int64 {
+        var status = stat()
+        return fstat(handle.fileDescriptor, &status) == 0 ? Int64(status.st_size) : 0
+    }
+
     private func apply() throws(MediaFileError) {
         do {
             while let change = recorder.pollOutput() {
@@ -60,6 +68,7 @@ public final class RecordingFile {
                     try handle.write(contentsOf: Data(bytes))
                 }
             }
+            written = recorder.flushed
         } catch {
             let reason = error as NSError
             let isFull =
