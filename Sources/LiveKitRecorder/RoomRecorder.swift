@@ -29,6 +29,8 @@ package actor RoomRecorder {
     private let room: Room
     private let patience: Duration
     private let folder: RecordingFolder
+    /// The room was there when its recording was asked for.
+    private let isInProcess: Bool
     private var recordings: [Int: Recording] = [:]
     private var lastRecording = 0
     private var end: DisconnectReason?
@@ -43,6 +45,7 @@ package actor RoomRecorder {
         var options = options
         // What nobody asked for is not sent.
         options.autoSubscribe = false
+        isInProcess = options.inProcessSignaling != nil
         room = Room(options: options)
         self.folder = folder
         self.patience = patience
@@ -60,6 +63,7 @@ package actor RoomRecorder {
             try await room.connect(url: url, token: token)
         } catch {
             if case .disconnected(let reason) = error, reason.failure == nil { return ended(reason) }
+            if isInProcess, case .refused(404, _) = error { return ended(.roomDeleted) }
             throw .notInRoom(error.description)
         }
         do throws(RecordingFolderError) {

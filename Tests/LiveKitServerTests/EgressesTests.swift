@@ -79,6 +79,15 @@ import Testing
         await egresses.stop()
     }
 
+    @Test func `a room that is gone before its recorder comes has been recorded to its end`() async throws {
+        let egresses = Self.egresses(limit: 6, [], until: 1)
+        _ = try await egresses.start(room: "kitchen", sound: true, pictures: true, template: "")
+        try await until("the recording is over") { egresses.statistics.active == 0 }
+        let info = try #require(await Self.infos(egresses).first)
+        #expect(info.status == .egressComplete && info.error.isEmpty)
+        await egresses.stop()
+    }
+
     @Test func `of a room that is over before its recorder comes nothing is kept`() async throws {
         let egresses = Self.egresses(limit: 6, Self.tracks(1), until: 1)
         _ = try await egresses.start(room: "kitchen", sound: true, pictures: true, template: "")
