@@ -1,11 +1,15 @@
+import Dispatch
 import Foundation
 import LiveKitClient
 import LiveKitCore
 import LiveKitProtocol
 import Logging
+import RTCEngine
+import RTCNetwork
 import RTCWire
 import SocketIO
 import SwiftProtobuf
+import Synchronization
 import Testing
 
 @testable import LiveKitServer
@@ -37,6 +41,10 @@ import Testing
         func publishScreen() async throws -> String {
             try await room.publish(.vp8, options: TrackPublishOptions(name: "screen", source: .screenShare))
                 .sid.rawValue
+        }
+
+        func publishMicrophone() async throws -> LocalTrackPublication {
+            try await room.publish(.opus, options: TrackPublishOptions(name: "microphone", source: .microphone))
         }
 
         func letNobody() async { await room.setTrackSubscriptionPermissions(allowing: []) }
@@ -247,6 +255,66 @@ import Testing
             #expect(deleted.status == 200)
             let info = try await Self.end(of: begun.egressID, egresses)
             #expect(info.status == .egressComplete && info.error.isEmpty)
+            withExtendedLifetime(ann) {}
+        }
+    }
+
+    /// Holds the thread up that writes, as a disk does.
+    private actor HungDisk {
+        nonisolated private let loop: NetworkLoop
+        nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+        init(under loop: NetworkLoop) { self.loop = loop }
+
+        func hang(_ began: AsyncStream<Void>.Continuation, until end: DispatchSemaphore) {
+            began.yield()
+            end.wait()
+        }
+    }
+
+    private struct Index: Decodable {
+        struct Recording: Decodable {
+            let frames: Int
+            let complete: Bool
+        }
+        let recordings: [Recording]
+    }
+
+    @Test func `what waits for a disk that hangs when a recording is stopped is in the file`() async throws {
+        try await Self.run { server, egresses in
+            let ann = try await Publisher(server, letsEverybody: true)
+            let microphone = try await ann.publishMicrophone()
+            let sent = Atomic(0)
+            let sending = Task {
+                while (try? await Task.sleep(for: .milliseconds(20))) != nil {
+                    let number = sent.add(1, ordering: .relaxed).oldValue
+                    await microphone.send(
+                        EncodedFrame(
+                            payload: [0x78, 1], timestamp: UInt32(number) * 960, isKeyFrame: true, format: .opus))
+                }
+            }
+            defer { sending.cancel() }
+            let track = microphone.sid.rawValue
+            let begun = try await egresses.start(track: track, inRoom: "kitchen", template: "sound")
+            _ = try await Self.info(of: begun.egressID, egresses) { $0.status == .egressActive }
+            let disk = HungDisk(under: egresses.loop)
+            let isOver = DispatchSemaphore(value: 0)
+            let (hangs, began) = AsyncStream.makeStream(of: Void.self)
+            async let hung: Void = disk.hang(began, until: isOver)
+            defer { isOver.signal() }
+            for await _ in hangs { break }
+            // More than all that has been written.
+            let before = sent.load(ordering: .relaxed)
+            try await until("as much is sent once more") { sent.load(ordering: .relaxed) > 2 * before + 50 }
+            _ = try await egresses.stop(begun.egressID)
+            isOver.signal()
+            await hung
+            let info = try await Self.end(of: begun.egressID, egresses)
+            #expect(info.status == .egressComplete)
+            let index = URL(filePath: egresses.configuration.folder).appending(path: info.manifestLocation)
+            let recordings = try JSONDecoder().decode(Index.self, from: Data(contentsOf: index)).recordings
+            #expect(recordings.map(\.complete) == [true])
+            #expect(try #require(recordings.first).frames > before)
             withExtendedLifetime(ann) {}
         }
     }

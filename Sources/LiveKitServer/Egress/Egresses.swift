@@ -32,12 +32,12 @@ actor Egresses {
         var tracks = 0
     }
 
-    let configuration: RecordingConfiguration
+    nonisolated let configuration: RecordingConfiguration
     /// So long a track that is asked for may take to come into its room.
     private let moment: Duration
     let surroundings: Surroundings
     let logger: Logger
-    let loop = NetworkLoop(name: "roost-recorder")
+    nonisolated let loop = NetworkLoop(name: "roost-recorder")
     nonisolated private let counters = Mutex(EgressStatistics())
     private(set) var egresses: [String: Egress] = [:]
     /// In the order in which they were asked for.
