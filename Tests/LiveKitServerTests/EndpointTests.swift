@@ -56,6 +56,16 @@ import Testing
         }
     }
 
+    /// RFC 9110 §5.5.
+    @Test(arguments: ["  ", "\t"])
+    func `white space behind the token in the header is no part of it`(space: String) async throws {
+        try await TestServer.run { server in
+            let token = try TestServer.token()
+            let headers = ["Authorization": "Bearer \(token)\(space)"]
+            #expect(try await server.ask("/rtc/validate", headers: headers).body == "success")
+        }
+    }
+
     @Test func `a client that speaks JSON is answered in JSON, from then on`() async throws {
         try await TestServer.run { server in
             let socket = try await server.openWebSocket("/rtc?protocol=16", headers: Self.bearer(TestServer.token()))

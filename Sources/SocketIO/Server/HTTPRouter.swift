@@ -248,6 +248,19 @@ extension SocketIOServer {
 extension HTTPRequestHead {
     var asksForWebSocket: Bool { headers[canonicalForm: "upgrade"].contains { $0.lowercased() == "websocket" } }
 
+    /// RFC 9110 §5.5: white space around a field's value is no part of it. NIO leaves what is behind it.
+    func withTrimmedFields() -> HTTPRequestHead {
+        guard headers.contains(where: { $0.value.utf8.last.map(\.isFieldSpace) == true }) else { return self }
+        var head = self
+        head.headers = HTTPHeaders(
+            headers.map { field in
+                let end = field.value.utf8.lastIndex { !$0.isFieldSpace }
+                let value = end.map { Substring(field.value.utf8[...$0]) } ?? ""
+                return (field.name, String(value))
+            })
+        return head
+    }
+
     /// RFC 9112 §3.2.2: of a target in absolute form its path and query are left, and its authority is the `Host`.
     func inOriginForm() -> HTTPRequestHead {
         guard !uri.hasPrefix("/"), let end = uri.firstRange(of: "://")?.upperBound,
@@ -261,6 +274,11 @@ extension HTTPRequestHead {
         head.headers.replaceOrAdd(name: "Host", value: String(host))
         return head
     }
+}
+
+extension UInt8 {
+    /// Space or tab (RFC 9110 §5.6.3).
+    fileprivate var isFieldSpace: Bool { self == UInt8(ascii: " ") || self == UInt8(ascii: "\t") }
 }
 
 extension ChannelHandlerContext {

@@ -139,7 +139,7 @@ final class HTTPServerHandler: ChannelInboundHandler, RemovableChannelHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch (unwrapInboundIn(data), phase) {
-        case (.head(let head), .idle): begin(head, context)
+        case (.head(let head), .idle): begin(head.withTrimmedFields(), context)
         case (.body(let buffer), .collecting(let head, var body, let limit)):
             guard body.count + buffer.readableBytes <= limit else { return refuseSize(head, context) }
             phase = .discarding

@@ -245,6 +245,28 @@ struct HTTPTests {
         }
     }
 
+    /// RFC 9110 §5.5.
+    @Test(arguments: ["", "  ", "\t", " \t "])
+    func `white space behind a field's value is no part of it`(space: String) async throws {
+        try await TestServer.run({
+            $0.fallback = { .text("[\($0.header("X-Name") ?? "none")][\($0.header("X-None") ?? "none")]\n") }
+        }) { server in
+            let socket = try await RawSocket(port: server.port)
+            socket.send(
+                """
+                POST / HTTP/1.1\r\nHost: a\(space)\r\nX-Name: \(space)Zo\u{eb} M\u{e9}\(space)\r\nX-None:\(space)\r\n\
+                Expect: 100-continue\(space)\r\nConnection: close\(space)\r\nContent-Length: 2\(space)\r\n\r\n
+                """)
+            #expect(await socket.read(until: "\r\n\r\n").hasPrefix("HTTP/1.1 100"))
+            socket.send("{}")
+            #expect(await socket.readToEnd().hasSuffix("\r\n\r\n[Zo\u{eb} M\u{e9}][]\n"))
+            // By the length that is announced, before anything of the body has come.
+            let large = try await RawSocket(port: server.port)
+            large.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9000000\(space)\r\n\r\n")
+            #expect(await large.read(until: "large.\n").hasPrefix("HTTP/1.1 413"))
+        }
+    }
+
     /// RFC 9112 §3.2.2.
     @Test(arguments: [
         ("http://chat.example:8080/health?q=1", "/health 1 chat.example:8080"),
