@@ -199,14 +199,14 @@ def test_a_server_that_cannot_start(options, says):
     ids=["target", "field", "fields"],
 )
 def test_a_request_whose_head_does_not_end_is_refused(beginning, piece, server):
-    """Bounded by SwiftNIO's parser: nothing of it is kept, and the connection is closed."""
+    """Bounded by SwiftNIO's parser: nothing of it is kept, and after a while the connection is closed."""
     with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as connection:
         connection.sendall(beginning)
         # As much as the sockets of both sides may hold, and then some.
         with pytest.raises(ConnectionError):
             for _ in range(10_000):
                 connection.sendall(piece)
-        assert connection.recv(100).startswith(b"HTTP/1.1 400 ")
+        assert connection.recv(100).startswith(b"HTTP/1.1 431 ")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -11,7 +11,7 @@ final class HTTPServerHandler: ChannelInboundHandler, RemovableChannelHandler {
         /// Between requests.
         case idle
         case collecting(HTTPRequestHead, body: [UInt8], limit: Int)
-        /// The request was refused before its end; the rest is dropped.
+        /// The last answer was given, to a request that was refused before its end or another; the rest is dropped.
         case discarding
         /// A response is being made, or a WebSocket if the request asks for one.
         case responding(asksForUpgrade: Bool)
@@ -49,7 +49,7 @@ final class HTTPServerHandler: ChannelInboundHandler, RemovableChannelHandler {
     private var isGoingDown = false
     /// The request was refused before its end.
     private var isRefused = false
-    /// Of a request that was refused.
+    /// Of what came behind a request that was refused.
     private var discarded = 0
     /// By when this connection is closed; nil before the answer to a request that was refused has left.
     private var lingersUntil: NIODeadline?
@@ -68,13 +68,12 @@ final class HTTPServerHandler: ChannelInboundHandler, RemovableChannelHandler {
                 limitConfiguration: HTTPServerHandler.headLimits),
             maximumBufferSize: HTTPServerHandler.bufferLimit)
         let pipelining = HTTPServerPipelineHandler()
-        let errors = HTTPServerProtocolErrorHandler()
     }
 
     static func install(on channel: any Channel, server: SocketIOServer) throws {
         let handlers = HTTPHandlers()
         let pipeline = channel.pipeline.syncOperations
-        try pipeline.addHandlers(handlers.encoder, handlers.decoder, handlers.pipelining, handlers.errors)
+        try pipeline.addHandlers(handlers.encoder, handlers.decoder, handlers.pipelining)
         try pipeline.addHandler(HTTPServerHandler(server: server, httpHandlers: handlers))
     }
 
@@ -96,7 +95,33 @@ final class HTTPServerHandler: ChannelInboundHandler, RemovableChannelHandler {
         context.fireChannelInactive()
     }
 
-    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard context.channel.isActive, let refusal = Self.refusal(of: error) else {
+            return context.close(promise: nil)
+        }
+        switch phase {
+        case .idle: refuse(HTTPRequestHead(version: .http1_1, method: .GET, uri: "/"), refusal, context)
+        case .collecting(let head, _, _): refuse(head, refusal, context)
+        // Too much comes behind a request for another protocol. What is malformed is told after the answer under way.
+        case .responding: if error is ByteToMessageDecoderError.PayloadTooLargeError { context.close(promise: nil) }
+        // RFC 9112 §9.6: the answer that says that it is the last is the last.
+        case .discarding: break
+        case .upgraded: context.close(promise: nil)
+        }
+    }
+
+    /// The answer to what cannot be parsed; nil for what is no fault of a request's.
+    private static func refusal(of error: any Error) -> SocketIOHTTPResponse? {
+        switch error {
+        // RFC 6585 §5.
+        case HTTPParserError.headerOverflow, is ByteToMessageDecoderError.PayloadTooLargeError:
+            return .text("The head of the request is too large.\n", status: 431)
+        case is HTTPParserError, is ByteToMessageDecoderError:
+            return .text("This is no request of HTTP/1.1.\n", status: 400)
+        default:
+            return nil
+        }
+    }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if event as? ChannelEvent == .inputClosed { return inputClosed(context) }
@@ -149,7 +174,6 @@ final class HTTPServerHandler: ChannelInboundHandler, RemovableChannelHandler {
             deadline?.cancel()
             phase = .responding(asksForUpgrade: head.asksForWebSocket)
             HTTPRouter(handler: self, context: context).route(head, body)
-        case (.body(let buffer), .discarding): discard(buffer.readableBytes, context)
         case (.head, _), (.body, _), (.end, _): break
         }
     }
@@ -188,17 +212,26 @@ final class HTTPServerHandler: ChannelInboundHandler, RemovableChannelHandler {
         refuse(head, response, context)
     }
 
-    /// What follows on this connection is read and dropped.
+    /// What follows on this connection is read and dropped, and not parsed.
     private func refuse(
         _ head: HTTPRequestHead, _ response: SocketIOHTTPResponse, _ context: ChannelHandlerContext
     ) {
         phase = .discarding
         isRefused = true
+        let pipeline = context.pipeline.syncOperations
+        // It would keep further requests, and in the end stop reading.
+        pipeline.removeHandler(httpHandlers.pipelining, promise: nil)
+        let drain = HTTPDrain { [self] count in discard(count, context) }
+        let place = ChannelPipeline.SynchronousOperations.Position.before(httpHandlers.decoder)
+        do {
+            try pipeline.addHandler(drain, position: place)
+        } catch {
+            return context.close(promise: nil)
+        }
         respond(to: head, response, keepAlive: false, context)
     }
 
     private func discard(_ count: Int, _ context: ChannelHandlerContext) {
-        guard isRefused else { return }
         discarded += count
         guard discarded <= Self.discardLimit else { return context.close(promise: nil) }
         if lingersUntil != nil { waitForSilence(context) }
@@ -373,7 +406,6 @@ final class HTTPServerHandler: ChannelInboundHandler, RemovableChannelHandler {
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
         let pipeline = context.pipeline.syncOperations
         try pipeline.addHandler(receiver)
-        pipeline.removeHandler(httpHandlers.errors, promise: nil)
         pipeline.removeHandler(httpHandlers.pipelining, promise: nil)
         pipeline.removeHandler(httpHandlers.encoder, promise: nil)
         pipeline.removeHandler(context: context, promise: nil)

@@ -42,6 +42,61 @@ struct HTTPTests {
         }
     }
 
+    /// RFC 9112 §9.6, RFC 6585 §5.
+    @Test(arguments: [
+        ("GET / HTTP/1.1\r\nHost: a\r\nX-Long: ", 431), ("GET /", 431),
+        ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: -5\r\n\r\n", 400), ("NONSENSE\r\n\r\n", 400),
+    ])
+    func `who sends what cannot be parsed may send all of it before reading the answer`(
+        beginning: String, status: Int
+    ) async throws {
+        let size = 8 << 20
+        try await TestServer.run({ $0.fallback = { _ in .text("not to be seen") } }) { server in
+            let socket = try await RawSocket(port: server.port, keepsSending: true)
+            socket.send(beginning)
+            for _ in 0..<8 { try await socket.sendAll([UInt8](repeating: 120, count: size / 8)) }
+            let answer = await socket.readToEnd()
+            #expect(answer.hasPrefix("HTTP/1.1 \(status)") && answer.contains("Connection: close\r\n"))
+            #expect(answer.ranges(of: "HTTP/1.1 4").count == 1)
+        }
+    }
+
+    /// RFC 9112 §9.6: over TLS the connection stays open in both directions for a while.
+    @Test(arguments: [
+        "GET / HTTP/1.1\r\n\r\n", "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", "NONSENSE\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9000000\r\n\r\n",
+    ])
+    func `nothing is answered after the answer to a request that was refused`(request: String) async throws {
+        let files = ["chain.pem": TestCertificates.selfSigned, "key.pem": TestCertificates.key]
+        let next = "GET /next HTTP/1.1\r\nHost: a\r\n\r\n"
+        try await TestCertificates.withFiles(files) { directory in
+            try await TestServer.run({
+                $0.tls = .init(in: directory)
+                $0.fallback = { .text("\($0.path)\n") }
+            }) { server in
+                // Right behind it and later; what is well-formed and what is not.
+                for (behind, later) in [(next + next + "ZZ\r\n\r\n", next), ("", "ZZ\r\n\r\n" + next)] {
+                    let socket = try await RawSocket(
+                        port: server.port, context: try TestCertificates.credulousContext())
+                    socket.send(request + behind)
+                    let answer = await socket.read(until: ".\n")
+                    #expect(answer.hasPrefix("HTTP/1.1 4") && answer.hasSuffix(".\n"))
+                    socket.send(later)
+                    #expect(await socket.readToEnd().isEmpty)
+                }
+            }
+        }
+    }
+
+    @Test func `what is malformed behind a request is told after that request's answer`() async throws {
+        try await TestServer.run({ $0.fallback = { .text("\($0.path)\n") } }) { server in
+            let socket = try await RawSocket(port: server.port)
+            socket.send("GET /one HTTP/1.1\r\nHost: a\r\n\r\nNONSENSE\r\n\r\n")
+            let answers = await socket.readToEnd()
+            #expect(answers.hasPrefix("HTTP/1.1 200") && answers.contains("\r\n\r\n/one\nHTTP/1.1 400"))
+        }
+    }
+
     @Test func `who is refused a body and never ends it is not read from without end`() async throws {
         try await TestServer.run({ $0.fallback = { _ in .text("not to be seen") } }) { server in
             let socket = try await RawSocket(port: server.port, keepsSending: true)

@@ -1,6 +1,7 @@
 import Foundation
 import NIOCore
 import NIOPosix
+import NIOSSL
 
 /// A TCP connection of a test: sends any bytes and collects what comes back.
 final class RawSocket: Sendable {
@@ -30,14 +31,24 @@ final class RawSocket: Sendable {
         let text: String
     }
 
-    /// - Parameter keepsSending: goes on when the other side says that it will send no more.
-    init(port: Int, keepsSending: Bool = false) async throws {
+    /// - Parameters:
+    ///   - keepsSending: goes on when the other side says that it will send no more.
+    ///   - context: for TLS.
+    init(port: Int, keepsSending: Bool = false, context: NIOSSLContext? = nil) async throws {
         let (chunks, continuation) = AsyncStream.makeStream(of: [UInt8].self)
         self.chunks = chunks
         channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .connectTimeout(.minutes(2))
             .channelOption(.allowRemoteHalfClosure, value: keepsSending)
-            .channelInitializer { channel in channel.pipeline.addHandler(Collector(continuation)) }
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let pipeline = channel.pipeline.syncOperations
+                    if let context {
+                        try pipeline.addHandler(NIOSSLClientHandler(context: context, serverHostname: nil))
+                    }
+                    try pipeline.addHandler(Collector(continuation))
+                }
+            }
             .connect(host: "127.0.0.1", port: port).get()
     }
 

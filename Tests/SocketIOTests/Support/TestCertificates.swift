@@ -57,6 +57,13 @@ enum TestCertificates {
                 certificateChain: [.certificate(certificate)], privateKey: .privateKey(key)))
     }
 
+    /// TLS of a client that trusts whoever answers.
+    static func credulousContext() throws -> NIOSSLContext {
+        var configuration = TLSConfiguration.makeClientConfiguration()
+        configuration.certificateVerification = .none
+        return try NIOSSLContext(configuration: configuration)
+    }
+
     /// Runs `body` with a directory that holds these files.
     static func withFiles<Result>(
         _ files: [String: String], _ body: (URL) async throws -> Result
