@@ -6,7 +6,13 @@ func fuzzSTUN(_ bytes: RawSpan) {
     if STUNMessage.isBindingRequest(bytes), let fragment = STUNMessage.receiverFragment(ofCheck: bytes) {
         precondition(!fragment.contains(":"))
     }
-    guard let message = try? STUNMessage(parsing: bytes) else { return }
+    // What a server looks at that answers what is malformed.
+    let lenient = try? STUNMessage(parsing: bytes, keepingMalformed: true)
+    guard let message = try? STUNMessage(parsing: bytes) else {
+        precondition(lenient?.malformedAttributes.isEmpty != true)
+        return
+    }
+    precondition(lenient == message)
     let key = HMACSHA1(password: "a password of some length")
     _ = message.isAuthentic(in: bytes, key: key)
     _ = (message.username, message.reflexiveAddress, message.errorCode, message.unknownRequiredAttributes)

@@ -64,9 +64,10 @@ private struct FuzzedServer {
 
     /// What is a request becomes one of the client's.
     func signed(_ datagram: [UInt8]) -> [UInt8] {
-        guard var request = try? STUNMessage(parsing: datagram.span.bytes), request.kind == .request else {
-            return datagram
-        }
+        guard var request = try? STUNMessage(parsing: datagram.span.bytes, keepingMalformed: true),
+            request.kind == .request
+        else { return datagram }
+        request.attributes += request.malformedAttributes.map { STUNAttribute.other(type: $0, value: []) }
         request.attributes.removeAll {
             switch $0 {
             case .username, .realm, .nonce, .passwordAlgorithm, .passwordAlgorithms: true

@@ -22,7 +22,11 @@ extension STUNMessage {
 
     /// Parses one whole datagram. A FINGERPRINT, when there is one, must be right. Integrity is not checked here,
     /// since the key depends on the user name: see `isAuthentic(in:key:)`.
-    public init(parsing datagram: RawSpan) throws(STUNError) {
+    ///
+    /// - Parameter keepingMalformed: an attribute whose value has an impossible form is no error, but noted in
+    ///   `malformedAttributes`, for whoever has to say what is wrong. One that runs past the end is an error all the
+    ///   same, and so is integrity of an impossible length.
+    public init(parsing datagram: RawSpan, keepingMalformed: Bool = false) throws(STUNError) {
         guard Self.looksLikeSTUN(datagram) else { throw .notSTUN }
         var reader = ByteReader(datagram)
         guard let type = reader.readUInt16(), let length = reader.readUInt16(), reader.skip(4),
@@ -62,7 +66,12 @@ extension STUNMessage {
             default:
                 // §14.5, §14.6: what follows either integrity is unprotected; ignore it.
                 guard integrityOffset == nil, sha256Integrity == nil else { continue }
-                attributes.append(try STUNAttribute(type: type, value: value, transactionID: transactionID))
+                do throws(STUNError) {
+                    attributes.append(try STUNAttribute(type: type, value: value, transactionID: transactionID))
+                } catch {
+                    guard keepingMalformed else { throw error }
+                    malformedAttributes.append(type)
+                }
             }
         }
     }

@@ -41,6 +41,9 @@ public struct STUNMessage: Hashable, Sendable {
     /// In wire order, those before MESSAGE-INTEGRITY only: what stands behind it is not protected and is ignored
     /// (RFC 8489 §14.5).
     public var attributes: [STUNAttribute]
+    /// The types of attributes of the datagram this was parsed from that have a value of impossible form, in wire
+    /// order. Empty unless it was parsed to be answered nevertheless.
+    public internal(set) var malformedAttributes: [UInt16] = []
     /// Where MESSAGE-INTEGRITY begins in the datagram this was parsed from; nil without one.
     public internal(set) var integrityOffset: Int?
     /// Where MESSAGE-INTEGRITY-SHA256 stands in that datagram; nil without one.

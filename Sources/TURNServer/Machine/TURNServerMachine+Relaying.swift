@@ -22,7 +22,7 @@ extension TURNServerMachine {
             return forward(
                 bytes, indication.data, to: indication.peer, isOutside: permission.isOutside, slot, at: now)
         }
-        if let request = try? STUNMessage(parsing: bytes), request.kind == .request {
+        if let request = try? STUNMessage(parsing: bytes, keepingMalformed: true), request.kind == .request {
             receiveRequest(request, bytes, from: client, at: now)
         }
         return .none

@@ -9,7 +9,10 @@ extension TURNServerMachine {
     mutating func receiveRequest(_ request: STUNMessage, _ bytes: RawSpan, from client: TURNClientPath, at now: Instant)
     {
         switch request.method {
-        case .binding: return bind(request, from: client, at: now)
+        case .binding:
+            // RFC 8489 §6.3: what is malformed is passed over, where TURN does not have it answered.
+            guard request.malformedAttributes.isEmpty else { return }
+            return bind(request, from: client, at: now)
         case .allocate, .refresh, .createPermission, .channelBind: break
         // RFC 8489 §6.3: a method that is not known is passed over.
         default: return
@@ -23,6 +26,10 @@ extension TURNServerMachine {
         if request.attributes.contains(.turn(.dontFragment)) { unknown.append(Self.dontFragment) }
         guard unknown.isEmpty else {
             return refuse(request, session, .unknownAttribute, [.unknownAttributes(unknown)], to: client, at: now)
+        }
+        // §7.2, §10.2, §12.2.
+        guard request.malformedAttributes.isEmpty else {
+            return refuse(request, session, .badRequest, to: client, at: now)
         }
         if request.method == .allocate { return allocate(request, session, from: client, at: now) }
         guard let slot = activeSlot(of: client, at: now) else {

@@ -127,6 +127,33 @@ import Testing
         #expect(throws: STUNError.malformedAttribute(type: type)) { try parse(bytes).get() }
     }
 
+    @Test func `who answers what is malformed is told its types, and the rest as it is`() throws {
+        let message = STUNMessage(
+            .request, .allocate, transactionID: id,
+            attributes: [
+                .other(type: 0x0019, value: [17]), .username("ann"), .other(type: 0x0022, value: [1, 2, 3]),
+                .other(type: 0x0012, value: [0, 3, 0, 0, 0, 0, 0, 0]), .realm("roost"),
+            ])
+        let bytes = message.encoded(key: key)
+        #expect(throws: STUNError.malformedAttribute(type: 0x0019)) { try parse(bytes).get() }
+        let parsed = try STUNMessage(parsing: bytes.span.bytes, keepingMalformed: true)
+        #expect(parsed.malformedAttributes == [0x0019, 0x0022, 0x0012])
+        #expect(parsed.attributes == [.username("ann"), .realm("roost")])
+        #expect(parsed.isAuthentic(in: bytes.span.bytes, key: key) && parsed.hasFingerprint)
+        // Integrity that is none, and what runs past the end.
+        for (type, length) in [(0x0008, 4), (0x001c, 4), (0x0019, 8)] as [(UInt16, UInt16)] {
+            var bytes = STUNMessage(.request, transactionID: id).encoded(fingerprint: false)
+            bytes.append(uint16: type)
+            bytes.append(uint16: length)
+            bytes.append(uint32: 0)
+            bytes.set(uint16: 8, at: 2)
+            let datagram = bytes
+            #expect(throws: STUNError.malformedAttribute(type: type)) {
+                try STUNMessage(parsing: datagram.span.bytes, keepingMalformed: true)
+            }
+        }
+    }
+
     @Test func `other protocols and too many attributes are refused`() {
         #expect(throws: STUNError.notSTUN) { try parse([]).get() }
         #expect(throws: STUNError.notSTUN) { try parse([UInt8](repeating: 0x80, count: 40)).get() }

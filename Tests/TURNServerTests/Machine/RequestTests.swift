@@ -44,6 +44,47 @@ import Testing
         #expect(script.takeSent().isEmpty)
     }
 
+    /// RFC 8656 §7.2, §8.2, §10.2, §12.2.
+    @Test(
+        arguments: [
+            (.allocate, [.other(type: 0x0019, value: [17])]),
+            (.allocate, [.other(type: 0x0019, value: [17, 0, 0, 0, 0, 0, 0, 0])]),
+            (.allocate, [.turn(.requestedTransport(17)), .other(type: 0x0018, value: [])]),
+            (.allocate, [.turn(.requestedTransport(17)), .other(type: 0x0022, value: [1, 2, 3])]),
+            (.allocate, [.turn(.requestedTransport(17)), .other(type: 0x0017, value: [1])]),
+            (.refresh, [.other(type: 0x000d, value: [0, 1])]),
+            (.createPermission, [.other(type: 0x0012, value: [0, 3, 0, 0, 0, 0, 0, 0])]),
+            (.createPermission, [.turn(.xorPeerAddress(ServerScript.peer)), .other(type: 0x0012, value: [0, 1, 0])]),
+            (.channelBind, [.other(type: 0x000c, value: [0x40, 0]), .turn(.xorPeerAddress(ServerScript.peer))]),
+            (.channelBind, [.turn(.channelNumber(0x4000)), .other(type: 0x0012, value: [0, 3, 0, 0, 0, 0, 0, 0])]),
+        ] as [(STUNMethod, [STUNAttribute])])
+    func `an attribute of impossible form is 400, once it is known who asks, and does nothing`(
+        method: STUNMethod, attributes: [STUNAttribute]
+    ) throws {
+        var script = ServerScript()
+        var client = ScriptedClient()
+        script.receive(client.encode(method, attributes, 1), from: client.path)
+        #expect(try script.answer(to: client.path).message.errorCode?.code == 401)
+        if method == .allocate { try client.meetChallenge(&script) } else { try client.allocate(&script) }
+        client.password = "guess"
+        script.receive(client.encode(method, attributes, 2), from: client.path)
+        #expect(try script.answer(to: client.path).message.errorCode?.code == 401)
+        client.password = "secret"
+        script.receive(client.encode(method, attributes, 3), from: client.path)
+        let answer = try script.answer(to: client.path)
+        #expect(answer.message.errorCode?.code == 400 && answer.message.method == method)
+        #expect(answer.message.isSigned(in: answer.bytes, with: client.key))
+        #expect(script.sockets.count == (method == .allocate ? 0 : 1))
+        #expect(script.machine.slots.first?.allocation?.permissions.isEmpty != false)
+    }
+
+    @Test func `a malformed question where one is seen is passed over`() {
+        var script = ServerScript()
+        let client = ScriptedClient()
+        script.receive(client.encode(.binding, [.other(type: 0x0024, value: [1])], 1), from: client.path)
+        #expect(script.takeSent().isEmpty)
+    }
+
     // MARK: Refresh
 
     @Test func `a refresh prolongs, and does not add up`() throws {
