@@ -92,7 +92,7 @@ final class ClientStream {
         return true
     }
 
-    /// How much channel data was too large since the last call.
+    /// How many messages were too large since the last call.
     func takeSkipped() -> Int {
         defer { knownSkipped = messages.skipped }
         return messages.skipped - knownSkipped

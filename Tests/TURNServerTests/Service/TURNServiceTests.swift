@@ -174,13 +174,21 @@ import Testing
     @Test func `what is too large to be relayed is passed over and counted, and the connection goes on`() async throws {
         let (service, ports) = try await Self.service()
         let binding = STUNMessage(.request, transactionID: STUNTransactionID(high: 1, low: 2))
-        let large = [0x40, 0, 0xff, 0xff] + [UInt8](repeating: 0, count: 65_536)
+        let indication = STUNMessage(
+            .indication, .send, transactionID: STUNTransactionID(high: 1, low: 1),
+            attributes: [
+                .turn(.xorPeerAddress(TransportAddress(.v4(0xc633_6414), port: 7_000))),
+                .turn(.data([UInt8](repeating: 0, count: 2_200))),
+            ])
+        let large: [UInt8] =
+            [0x40, 0, 0xff, 0xff] + [UInt8](repeating: 0, count: 65_536)
+            + indication.encoded(signedWith: nil, fingerprint: false)
         let probe = try TCPProbe(
             TransportAddress(Self.loopback, port: ports.port),
             saying: large + binding.encoded(signedWith: nil, fingerprint: false))
         // The answer's first byte, and not the end.
         #expect(await !probe.ended())
-        try await until("what was too large is counted") { service.statistics.drops == [.tooLarge: 1] }
+        try await until("what was too large is counted") { service.statistics.drops == [.tooLarge: 2] }
         await service.stop()
     }
 

@@ -1,13 +1,11 @@
 /// Cuts the byte stream of a TURN server into messages: STUN by its length field, channel data by its own with padding
 /// (RFC 8656 §12.5). Holds one message that is not complete yet, which the two length fields bound to 64 KiB, or a
-/// limit to less: channel data beyond it is passed over and not held.
+/// limit to less: what is larger is passed over and not held.
 public struct TURNStreamReader: Sendable {
     /// Nothing that could follow on this stream can be understood any more.
     public enum Failure: Error, Hashable, Sendable {
         /// Neither STUN nor channel data begins here.
         case outOfStep
-        /// A message of STUN is announced that is larger than this reader takes.
-        case tooLarge
     }
 
     private var bytes: [UInt8] = []
@@ -15,7 +13,7 @@ public struct TURNStreamReader: Sendable {
     private let limit: Int
     /// How much of what is passed over is yet to come. Nothing is held meanwhile.
     private var bytesToSkip = 0
-    /// Channel data that was passed over because it is larger than this reader takes.
+    /// How many messages were passed over because they are larger than this reader takes.
     public private(set) var skipped = 0
 
     /// - Parameter limit: the largest message that is taken, in bytes; without one, what the length fields can say.
@@ -34,9 +32,8 @@ public struct TURNStreamReader: Sendable {
 
     /// Moves the next whole message into `message`, channel data without its padding; false when it is not there yet.
     public mutating func next(into message: inout [UInt8]) throws(Failure) -> Bool {
-        while let (size, useful, isChannelData) = try Self.measure(bytes.span.bytes.extracting(start..<bytes.count)) {
+        while let (size, useful) = try Self.measure(bytes.span.bytes.extracting(start..<bytes.count)) {
             guard size <= limit else {
-                guard isChannelData else { throw .tooLarge }
                 skip(size)
                 continue
             }
@@ -58,16 +55,16 @@ public struct TURNStreamReader: Sendable {
     }
 
     /// The size of the message that begins here, and how much of it is not padding; nil while that cannot be told.
-    private static func measure(
-        _ rest: RawSpan
-    ) throws(Failure) -> (size: Int, useful: Int, isChannelData: Bool)? {
+    private static func measure(_ rest: RawSpan) throws(Failure) -> (size: Int, useful: Int)? {
         guard rest.byteCount >= ChannelDataHeader.size else { return nil }
         if let header = ChannelDataHeader(rest) {
-            return (header.paddedSize, ChannelDataHeader.size + Int(header.length), true)
+            return (header.paddedSize, ChannelDataHeader.size + Int(header.length))
         }
         if let first = rest.byte(at: 0), first < 4, let length = rest.uint16(at: 2), length % 4 == 0 {
-            if rest.byteCount >= 8, rest.uint32(at: 4) != STUNMessage.magicCookie { throw .outOfStep }
-            return (STUNMessage.headerSize + Int(length), STUNMessage.headerSize + Int(length), false)
+            // Without the cookie a length says nothing.
+            guard rest.byteCount >= 8 else { return nil }
+            guard rest.uint32(at: 4) == STUNMessage.magicCookie else { throw .outOfStep }
+            return (STUNMessage.headerSize + Int(length), STUNMessage.headerSize + Int(length))
         }
         throw .outOfStep
     }

@@ -43,10 +43,17 @@ import Testing
     }
 
     @Test(arguments: [1, 3, 7, 100, 1_000, 100_000])
-    func `channel data beyond the limit is passed over, not held, and what follows comes out`(piece: Int) throws {
+    func `what is beyond the limit is passed over, not held, and what follows comes out`(piece: Int) throws {
         let large = [65_535, 197, 2_000].map { Self.channelData(0x4000, [UInt8](repeating: 0x80, count: $0)) }
+        let indications = [200, 65_000].map {
+            STUNMessage(
+                .indication, .send, transactionID: .init(high: 1, low: 2),
+                attributes: [.turn(.data([UInt8](repeating: 0x80, count: $0)))]
+            ).encoded(signedWith: nil, fingerprint: false)
+        }
         let fits = Self.channelData(0x4001, [UInt8](repeating: 7, count: 196))
-        let stream = large[0] + Self.binding + large[1] + large[2] + fits
+        let stream =
+            large[0] + Self.binding + large[1] + indications[0] + large[2] + fits + indications[1] + Self.binding
         var reader = TURNStreamReader(limit: 200)
         var found: [[UInt8]] = []
         var message: [UInt8] = []
@@ -54,15 +61,21 @@ import Testing
             reader.append(Array(stream[start..<min(start + piece, stream.count)]))
             while try reader.next(into: &message) { found.append(message) }
         }
-        #expect(found == [Self.binding, fits])
-        #expect(reader.skipped == 3)
+        #expect(found == [Self.binding, fits, Self.binding])
+        #expect(reader.skipped == 5)
     }
 
-    @Test func `a message of STUN beyond the limit ends the stream`() throws {
+    @Test func `only what has the cookie is passed over as a message of STUN`() throws {
         var reader = TURNStreamReader(limit: 200)
         var message: [UInt8] = []
-        reader.append(hexBytes("00010100 2112a442"))
-        #expect(throws: TURNStreamReader.Failure.tooLarge) { try reader.next(into: &message) }
+        for piece in ["0001", "0100", "2112a4"] {
+            reader.append(hexBytes(piece))
+            let isThere = try reader.next(into: &message)
+            #expect(!isThere)
+        }
+        reader.append(hexBytes("43"))
+        #expect(throws: TURNStreamReader.Failure.outOfStep) { try reader.next(into: &message) }
+        #expect(reader.skipped == 0)
     }
 
     @Test(arguments: ["80000000", "80000000", "00010001 2112a442", "00010000 2112a443 00"])
