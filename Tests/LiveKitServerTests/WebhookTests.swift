@@ -98,6 +98,22 @@ import Testing
         await there.shutdown()
     }
 
+    @Test func `what is taken with a long answer is not said again`() async throws {
+        let receiver = Receiver()
+        let long = [UInt8](repeating: 120, count: 12 << 20)
+        try await WebhookBench.run(answer: { request in
+            var answer = receiver.take(request)
+            answer.body = .bytes(long)
+            return answer
+        }) { sender in
+            sender.send(Self.event("first"))
+            sender.send(Self.event("second"))
+            await sender.finish(within: .seconds(60))
+            #expect(receiver.events == ["first", "second"])
+            #expect(sender.statistics == WebhookStatistics(delivered: 2))
+        }
+    }
+
     private static func redirection(_ status: Int, to location: String) -> SocketIOHTTPResponse {
         SocketIOHTTPResponse(status: status, headers: [("Location", location)])
     }

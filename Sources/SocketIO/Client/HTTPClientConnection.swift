@@ -23,8 +23,12 @@ final class HTTPClientConnection: @unchecked Sendable {
 
     /// Sends a request and collects the response. A kept-alive connection that turns out to be closed is made again
     /// once, when the request had no effect yet (RFC 9112 §9.3.1 allows it for GET).
+    ///
+    /// - Parameter heard: is given the status and the fields, on the loop, when they have come: before the body, which
+    ///   may be too large, or never end.
     func perform(
-        _ method: HTTPMethod, _ target: String, body: [UInt8]? = nil, headers: [(name: String, value: String)] = []
+        _ method: HTTPMethod, _ target: String, body: [UInt8]? = nil, headers: [(name: String, value: String)] = [],
+        heard: (@Sendable (Response) -> Void)? = nil
     ) -> EventLoopFuture<Response> {
         let isReused = channel?.isActive ?? false
         return connected().flatMap { channel in
@@ -39,7 +43,7 @@ final class HTTPClientConnection: @unchecked Sendable {
             }
             for (name, value) in headers { head.headers.replaceOrAdd(name: name, value: value) }
             // A write that fails never reached the handler that would answer the promise.
-            channel.writeAndFlush(HTTPClientExchange(head: head, body: body, promise: promise))
+            channel.writeAndFlush(HTTPClientExchange(head: head, body: body, heard: heard, promise: promise))
                 .whenFailure { promise.fail($0) }
             return promise.futureResult
         }.flatMapError { error in
@@ -47,7 +51,7 @@ final class HTTPClientConnection: @unchecked Sendable {
                 return self.loop.makeFailedFuture(error)
             }
             self.channel = nil
-            return self.perform(method, target, body: body, headers: headers)
+            return self.perform(method, target, body: body, headers: headers, heard: heard)
         }
     }
 
@@ -80,7 +84,15 @@ final class HTTPClientConnection: @unchecked Sendable {
 struct HTTPClientExchange: Sendable {
     let head: HTTPRequestHead
     let body: [UInt8]?
+    let heard: (@Sendable (HTTPClientConnection.Response) -> Void)?
     let promise: EventLoopPromise<HTTPClientConnection.Response>
+}
+
+extension HTTPClientConnection.Response {
+    fileprivate init(_ head: HTTPResponseHead, body: [UInt8]) {
+        self.init(
+            status: Int(head.status.code), headers: head.headers.map { ($0.name, $0.value) }, body: body)
+    }
 }
 
 /// Turns an exchange into HTTP parts and its response into a promise.
@@ -121,7 +133,9 @@ final class HTTPClientHandler: ChannelDuplexHandler {
         switch (unwrapInboundIn(data), phase) {
         case (.head(let head), .awaitingHead(let exchange)):
             // RFC 9110 §15.2: interim responses precede the real one.
-            if head.status.code >= 200 { phase = .reading(exchange, head, body: []) }
+            guard head.status.code >= 200 else { return }
+            phase = .reading(exchange, head, body: [])
+            exchange.heard?(HTTPClientConnection.Response(head, body: []))
         case (.body(let buffer), .reading(let exchange, let head, var body)):
             guard body.count + buffer.readableBytes <= limit else {
                 return fail(ResponseTooLarge(), context)
@@ -132,9 +146,7 @@ final class HTTPClientHandler: ChannelDuplexHandler {
         case (.end, .reading(let exchange, let head, let body)):
             phase = .idle
             if !head.isKeepAlive { context.close(promise: nil) }
-            exchange.promise.succeed(
-                HTTPClientConnection.Response(
-                    status: Int(head.status.code), headers: head.headers.map { ($0.name, $0.value) }, body: body))
+            exchange.promise.succeed(HTTPClientConnection.Response(head, body: body))
         case (.head, _), (.body, _), (.end, _): break
         }
     }

@@ -9,8 +9,10 @@ package actor HTTPPoster {
     private let timeout: Duration
     private var connection: HTTPClientConnection?
 
-    /// Of an answer's body, which nobody reads.
+    /// Of an answer's body, which nobody reads. The connection of one that is larger, or does not come soon after its
+    /// head, is not kept.
     private static let responseLimit = 1 << 20
+    private static let responseTime = TimeAmount.seconds(1)
     /// So many redirections of one body are followed.
     private static let redirectionLimit = 5
 
@@ -27,8 +29,8 @@ package actor HTTPPoster {
         loop = MultiThreadedEventLoopGroup.singleton.next()
     }
 
-    /// The status of the last answer. A redirection that keeps method and body (RFC 9110 §15.4.8, §15.4.9) is followed
-    /// with the same headers; others are the answer.
+    /// The status of the last answer, whatever becomes of its body. A redirection that keeps method and body (RFC 9110
+    /// §15.4.8, §15.4.9) is followed with the same headers; others are the answer.
     package func post(_ body: [UInt8], headers: [(name: String, value: String)]) async throws -> Int {
         let end = NIODeadline.now() + TimeAmount(timeout) * 2
         var answer = try await post(body, to: endpoint.url, headers, until: end)
@@ -47,8 +49,12 @@ package actor HTTPPoster {
         let isKept = url == endpoint.url
         let connection = isKept ? keptConnection() : makeConnection(to: url)
         let (loop, target) = (loop, url.target)
+        // Of the head alone: it says what has become of the request (RFC 9110 §15).
         let answer = loop.makePromise(of: HTTPClientConnection.Response.self)
-        loop.flatSubmit { connection.perform(.POST, target, body: body, headers: headers) }.cascade(to: answer)
+        let whole = loop.flatSubmit {
+            connection.perform(.POST, target, body: body, headers: headers) { answer.succeed($0) }
+        }
+        whole.cascadeFailure(to: answer)
         let patience = loop.scheduleTask(deadline: end) {
             // A connection that is still being made does not fail for being closed.
             answer.fail(HTTPRequester.Failure.late)
@@ -59,18 +65,33 @@ package actor HTTPPoster {
             if !isKept { loop.execute { _ = connection.close() } }
         }
         do {
-            return try await withTaskCancellationHandler {
+            let head = try await withTaskCancellationHandler {
                 try await answer.futureResult.get()
             } onCancel: {
                 // As above.
                 answer.fail(CancellationError())
                 loop.execute { _ = connection.close() }
             }
+            let isWhole = await Self.ends(whole, on: loop, by: min(end, NIODeadline.now() + Self.responseTime))
+            if isKept, !isWhole { close() }
+            return head
         } catch {
             // The next one begins with a new connection.
             if isKept { close() }
             throw error
         }
+    }
+
+    /// Whether this comes, and in time.
+    private static func ends(
+        _ whole: EventLoopFuture<HTTPClientConnection.Response>, on loop: any EventLoop, by end: NIODeadline
+    ) async -> Bool {
+        let isWhole = loop.makePromise(of: Bool.self)
+        whole.whenSuccess { _ in isWhole.succeed(true) }
+        whole.whenFailure { _ in isWhole.succeed(false) }
+        let patience = loop.scheduleTask(deadline: end) { isWhole.succeed(false) }
+        defer { patience.cancel() }
+        return (try? await isWhole.futureResult.get()) ?? false
     }
 
     private func keptConnection() -> HTTPClientConnection {

@@ -24,11 +24,13 @@ struct RawServer {
         typealias OutboundOut = ByteBuffer
         let answer: String
         let polls: Polls?
+        let staysOpen: Bool
         let requests: AsyncStream<String>.Continuation
 
-        init(_ answer: String, polls: Polls?, requests: AsyncStream<String>.Continuation) {
+        init(_ answer: String, polls: Polls?, staysOpen: Bool, requests: AsyncStream<String>.Continuation) {
             self.answer = answer
             self.polls = polls
+            self.staysOpen = staysOpen
             self.requests = requests
         }
 
@@ -44,8 +46,9 @@ struct RawServer {
                 }
                 return context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: answer)), promise: nil)
             }
+            let staysOpen = staysOpen
             context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: answer)))
-                .whenComplete { _ in channel.close(promise: nil) }
+                .whenComplete { _ in if !staysOpen { channel.close(promise: nil) } }
         }
 
         func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
@@ -55,9 +58,10 @@ struct RawServer {
     ///
     /// - Parameters:
     ///   - polls: answers to the first GETs; whatever else comes has none.
+    ///   - staysOpen: does not close behind the answer.
     ///   - context: for one that speaks TLS.
     static func run<Result>(
-        _ answer: String = "", polls: [String]? = nil, context: NIOSSLContext? = nil,
+        _ answer: String = "", polls: [String]? = nil, staysOpen: Bool = false, context: NIOSSLContext? = nil,
         _ body: (RawServer) async throws -> Result
     ) async throws -> Result {
         let answers = polls.map(Polls.init)
@@ -67,7 +71,8 @@ struct RawServer {
                 channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations
                     if let context { try pipeline.addHandler(NIOSSLServerHandler(context: context)) }
-                    try pipeline.addHandler(Answerer(answer, polls: answers, requests: continuation))
+                    try pipeline.addHandler(
+                        Answerer(answer, polls: answers, staysOpen: staysOpen, requests: continuation))
                 }
             }
             .bind(host: "127.0.0.1", port: 0).get()
