@@ -212,6 +212,23 @@ import Testing
         #expect(WebhookNotice.written(body, event).size == 70_000 + size)
     }
 
+    @Test func `an event's size is told without its being written, and is no less than that`() throws {
+        let text = String(repeating: "é", count: 10_000)
+        var track = LiveKitTrackInfo()
+        track.name = text
+        let events: [LiveKitWebhookEvent] = [
+            .init(), .with { $0.event = text }, .with { $0.createdAt = .max },
+            .with { $0.participant.attributes = ["a": text, text: ""] },
+            .with { $0.participant.tracks = [track, track] }, .with { $0.egressInfo.error = text },
+            .with { $0.room.metadata = text },
+        ]
+        for event in events {
+            let written: [UInt8] = try event.serializedBytes()
+            let size = WebhookNotice.event(event).size
+            #expect((written.count...written.count + 500).contains(size), "\(written.count), \(size)")
+        }
+    }
+
     @Test func `a room's events leave in the order in which they came, however many there are`() {
         var queue = WebhookQueue<Int>()
         var left: [Int] = []

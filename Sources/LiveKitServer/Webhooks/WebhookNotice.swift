@@ -20,14 +20,9 @@ enum WebhookNotice: Sendable {
     /// How many bytes are kept of it, about.
     var size: Int {
         switch self {
-        case .event(let event): Self.size(of: event)
-        case .written(let body, let event): body.count + Self.size(of: event)
+        case .event(let event): MessageSize.of(event)
+        case .written(let body, let event): body.count + MessageSize.of(event)
         }
-    }
-
-    private static func size(of event: LiveKitWebhookEvent) -> Int {
-        guard let bytes: [UInt8] = try? event.serializedBytes() else { return 0 }
-        return bytes.count
     }
 
     /// Empty for one that is of no room: all of those are in one order. LiveKit's server has an order for each room and
