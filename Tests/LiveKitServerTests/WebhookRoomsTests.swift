@@ -191,17 +191,42 @@ import Testing
 
     @Test func `so many bytes wait for one URL, half as many of one room, and what comes then is lost`() {
         var queue = WebhookQueue<Int>(byteLimit: 100)
-        let admissions = [("a", 40), ("a", 11), ("a", 10), ("b", 50), ("c", 1)].map { room, size in
+        let admissions = [("a", 30), ("a", 20), ("a", 1), ("b", 50), ("c", 1)].map { room, size in
             queue.add(size, size: size, ofRoom: room)
         }
-        #expect(admissions == [.begins, .refused, .waits, .begins, .refused])
+        #expect(admissions == [.begins, .waits, .refused, .begins, .refused])
         #expect(queue.bytes == 100 && queue.count == 3)
         let next = queue.removeFirst(ofRoom: "a")
-        #expect(next == 10 && queue.bytes == 60)
-        let places = [queue.add(41, size: 41, ofRoom: "c"), queue.add(40, size: 40, ofRoom: "c")]
-        #expect(places == [.refused, .begins])
-        for room in ["a", "b", "c"] { _ = queue.removeFirst(ofRoom: room) }
+        #expect(next == 20 && queue.bytes == 70)
+        let places = [queue.add(31, size: 31, ofRoom: "c"), queue.add(30, size: 30, ofRoom: "d")]
+        #expect(places == [.refused, .refused])
+        _ = queue.removeFirst(ofRoom: "a")
+        let again = queue.add(50, size: 50, ofRoom: "c")
+        #expect(again == .begins)
+        for room in ["b", "c"] { _ = queue.removeFirst(ofRoom: room) }
         #expect(queue.bytes == 0 && queue.count == 0)
+    }
+
+    @Test func `a small event does not pass a large one that there was no place for`() {
+        var queue = WebhookQueue<Int>(byteLimit: 100)
+        // In a room: of the others' places it takes none.
+        let admissions = [("a", 40), ("a", 11), ("a", 10), ("b", 10)].map { room, size in
+            queue.add(size, size: size, ofRoom: room)
+        }
+        #expect(admissions == [.begins, .refused, .refused, .begins])
+        _ = queue.add(1, size: 1, ofRoom: "c")
+        _ = queue.removeFirst(ofRoom: "a")
+        let begun = [queue.add(40, size: 40, ofRoom: "a"), queue.add(10, size: 10, ofRoom: "a")]
+        #expect(begun == [.begins, .waits])
+        // Of all together: 61 are taken, 40 would not fit, and when ten have gone they would.
+        let full = [queue.add(40, size: 40, ofRoom: "d"), queue.add(1, size: 1, ofRoom: "e")]
+        #expect(full == [.refused, .refused])
+        _ = queue.removeFirst(ofRoom: "b")
+        let free = [queue.add(1, size: 1, ofRoom: "e"), queue.add(1, size: 1, ofRoom: "e")]
+        #expect(free == [.begins, .waits])
+        // What is larger than there is ever room for is waited for by nobody.
+        let never = [queue.add(51, size: 51, ofRoom: "f"), queue.add(1, size: 1, ofRoom: "f")]
+        #expect(never == [.refused, .begins])
     }
 
     @Test func `an event is as large as what it names, and somebody else's as that and what came`() throws {

@@ -8,6 +8,7 @@ struct WebhookQueue<Notice: Sendable>: Sendable {
         /// For those of its room that came before.
         case waits
         /// There is no place. Who is here stays: of what a receiver has not heard the end is missing, not the middle.
+        /// So whoever comes next, however small, has no place either before there is one for this one.
         case refused
     }
 
@@ -22,6 +23,8 @@ struct WebhookQueue<Notice: Sendable>: Sendable {
         private var start = 0
         /// Of those that are here.
         private(set) var bytes = 0
+        /// The largest that was refused since the last one came in, for want of room in this one.
+        var refusedSize = 0
 
         var count: Int { entries.count - start }
         var first: Notice? { entries.indices.contains(start) ? entries[start]?.notice : nil }
@@ -29,6 +32,7 @@ struct WebhookQueue<Notice: Sendable>: Sendable {
         mutating func append(_ entry: Entry) {
             entries.append(entry)
             bytes += entry.size
+            refusedSize = 0
         }
 
         /// - Returns: how many bytes it has.
@@ -51,6 +55,8 @@ struct WebhookQueue<Notice: Sendable>: Sendable {
     private var rooms: [String: Room] = [:]
     private(set) var count = 0
     private(set) var bytes = 0
+    /// The largest that was refused since the last one came in, because all rooms together have too much.
+    private var refusedSize = 0
 
     /// - Parameters:
     ///   - limit: of all rooms together: some thousand people come and go while a receiver is down for a minute.
@@ -68,10 +74,21 @@ struct WebhookQueue<Notice: Sendable>: Sendable {
 
     /// - Parameter size: in bytes.
     mutating func add(_ notice: Notice, size: Int, ofRoom name: String) -> Admission {
+        // One that there is never a place for holds up nobody.
+        guard size <= byteLimitOfRoom else { return .refused }
+        guard count < limit, bytes + max(size, refusedSize) <= byteLimit else {
+            refusedSize = max(size, refusedSize)
+            return .refused
+        }
         let others = rooms[name]?.count ?? 0
-        let bytesOfOthers = rooms[name]?.bytes ?? 0
-        guard count < limit, others < limitOfRoom, bytes + size <= byteLimit, bytesOfOthers + size <= byteLimitOfRoom
-        else { return .refused }
+        if let room = rooms[name] {
+            let needed = max(size, room.refusedSize)
+            guard others < limitOfRoom, room.bytes + needed <= byteLimitOfRoom else {
+                rooms[name]?.refusedSize = needed
+                return .refused
+            }
+        }
+        refusedSize = 0
         rooms[name, default: Room()].append(Entry(notice: notice, size: size))
         count += 1
         bytes += size
