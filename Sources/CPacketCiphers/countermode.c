@@ -2,7 +2,7 @@
 #include "CPacketCiphers.h"
 #include "library.h"
 
-#ifdef HAS_LIBRARY
+#ifdef HAS_BURSTS
 
 #include <stdlib.h>
 #include <string.h>

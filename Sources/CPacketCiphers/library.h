@@ -2,13 +2,16 @@
 #ifndef ROOST_CPACKETCIPHERS_LIBRARY_H
 #define ROOST_CPACKETCIPHERS_LIBRARY_H
 
-// With the header of 1.3 or newer; before that there were no bursts.
+// With the header of 1.0 or newer; before that other names were used. Bursts came with 1.3.
 #if __has_include(<intel-ipsec-mb.h>)
 // Names of former versions, some of which are OpenSSL's too, stay away.
 #define NO_COMPAT_IMB_API_053
 #include <intel-ipsec-mb.h>
-#if defined(IMB_VERSION_NUM) && IMB_VERSION_NUM >= 0x10300
+#if defined(IMB_VERSION_NUM) && IMB_VERSION_NUM >= 0x10000
 #define HAS_LIBRARY
+#if IMB_VERSION_NUM >= 0x10300
+#define HAS_BURSTS
+#endif
 #endif
 #endif
 

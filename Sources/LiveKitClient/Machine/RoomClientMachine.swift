@@ -246,8 +246,9 @@ struct RoomClientMachine {
     mutating func forgetHeld() { held = [] }
 
     /// Keeps what the server tells before it says that the session goes on: some of it, as that a track was published,
-    /// it says once only.
+    /// it says once only. An answer is to an offer of the connection that was lost, and another one is made now.
     mutating func keepEarly(_ response: LiveKitSignalResponse.OneOf_Message) {
+        if case .answer = response { return }
         if early.count < Self.earlyLimit { early.append(response) }
     }
 

@@ -108,13 +108,18 @@ public final class LocalTrackPublication: Sendable {
             (player, task) = (next, Task { await next.run() })
         }
         // Meanwhile the track may have been withdrawn or muted.
-        let (last, nowMuted) = state.withLock { state in
-            guard !state.isStopped else { return (task, isMuted) }
+        let last = state.withLock { state in
+            guard !state.isStopped else { return task }
             defer { (state.sender, state.player, state.task) = (sender, player, task) }
-            return (state.task, state.isMuted)
+            return state.task
         }
         last?.cancel()
-        if nowMuted != isMuted { await player?.setPaused(nowMuted) }
+        // Whoever mutes it may come before the player is here, or while it is told.
+        var isPaused = isMuted
+        while isPaused != self.isMuted {
+            isPaused.toggle()
+            await player?.setPaused(isPaused)
+        }
         await followPicture()
         requestKeyFrame()
     }

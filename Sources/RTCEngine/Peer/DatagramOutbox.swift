@@ -58,8 +58,8 @@ public struct DatagramOutbox {
         return try srtp.protectRTP(&buffer, from: start, in: batch)
     }
 
-    /// Seals what is not sealed yet. To be called before anything is read of it or sent, and before anything else is
-    /// asked of the connections that it is of.
+    /// Seals what is not sealed yet. To be called before anything of it is read or sent, before it is emptied, and
+    /// while the connections that it is of are there.
     public mutating func seal() {
         guard hasUnsealed else { return }
         batch?.seal(&buffer)
@@ -118,6 +118,8 @@ public struct DatagramOutbox {
 
     /// All of it has been sent.
     public mutating func removeAll() {
+        // The batch knows them by where they lie.
+        precondition(!hasUnsealed)
         generation &+= 1
         entries.removeAll(keepingCapacity: true)
         buffer.removeAll(keepingCapacity: buffer.capacity <= Self.mostCapacity)

@@ -63,7 +63,9 @@ struct SentPackets: Sendable {
         private mutating func makeRoom(for sequence: UInt16, at now: Instant) {
             while mask + 1 < SentPackets.most {
                 let next = slots[Int(sequence) & mask]
-                guard next.size > 0, now - next.sentAt < SentPackets.patience else { return }
+                guard next.size > 0, next.sequence != sequence, now - next.sentAt < SentPackets.patience else {
+                    return
+                }
                 move(count: 2 * (mask + 1), stride: stride)
             }
         }

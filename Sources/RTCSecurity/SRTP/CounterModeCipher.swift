@@ -6,6 +6,8 @@ import RTCEngine
 /// HMAC-SHA1; and the same keys for `CounterModeBatch`.
 struct CounterModeCipher: ~Copyable {
     static let tagLength = 10
+    /// Of the 65,534 bytes that the library hashes of one message, four are the word behind it.
+    private static let longestInBatch = 65_530
 
     private let context: OpaquePointer
     private let salt: CipherBlock
@@ -51,8 +53,8 @@ struct CounterModeCipher: ~Copyable {
     borrowing func leave(
         _ layout: PacketLayout, at start: Int, of context: SRTPContext, to batch: CounterModeBatch
     ) -> Bool {
-        // What has nothing to encrypt is not worth a case of its own there.
-        guard let batchKey, layout.bodyLength > 0 else { return false }
+        // What has nothing to encrypt is not worth a case of its own there, and the library has a limit.
+        guard let batchKey, layout.bodyLength > 0, layout.bodyEnd <= Self.longestInBatch else { return false }
         batch.append(layout, at: start, vector(layout), of: context, batchKey)
         return true
     }
