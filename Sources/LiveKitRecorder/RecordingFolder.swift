@@ -99,8 +99,9 @@ package actor RecordingFolder {
     static let indexPace = Pace(burst: 10, interval: .seconds(Int64(1)))
     /// After so long an index that could not be written is tried again, and then each time after twice as long.
     package static let indexPatience = Duration.seconds(5)
-    /// So long what waits for the disk when the recording ends may take.
-    package static let finishPatience = Duration.seconds(10)
+    /// So long what waits for the disk when the recording ends may take. What stops services kills after ten seconds,
+    /// and the index is still to be written.
+    package static let finishPatience = Duration.seconds(7)
     private static let longestIndexPatience = Duration.seconds(60)
     /// Waits for disks. Not among the threads that tasks have, of which there are few.
     private static let disk = DispatchQueue(label: "roost-recorder-disk", qos: .utility, attributes: .concurrent)
@@ -189,7 +190,12 @@ package actor RecordingFolder {
         }
         guard let place else {
             ended(writer)
-            return (nil, failure)
+            // Frames that came before there was a file, and that nobody waits for any more.
+            let missing = isFinished && failure == nil ? missed.take() : 0
+            guard missing > 0 else { return (nil, failure) }
+            let loss = RecordingFailure.fellBehind(frames: missing)
+            tell(.track(of: track.participant.identity, track.publication.source, loss), loss)
+            return (nil, loss)
         }
         let (file, problem) = await close(place)
         // What could not be written to cannot be ended either, and that was told.

@@ -33,6 +33,7 @@ package actor RoomRecorder {
     private let isInProcess: Bool
     private var recordings: [Int: Recording] = [:]
     private var lastRecording = 0
+    private var isBrokenOff = false
     private var end: DisconnectReason?
     private var waitingForEnd: [CheckedContinuation<RecordingFailure?, Never>] = []
 
@@ -124,6 +125,13 @@ package actor RoomRecorder {
         if let end = recordings[id]?.end { end() }
     }
 
+    /// As `stop` for all of them, but what the disk has not taken by now is missing, and is told.
+    package func breakOff() {
+        isBrokenOff = true
+        for id in recordings.keys { finish(id) }
+        for recording in recordings.values { recording.end?.atOnce() }
+    }
+
     /// The track is over, as others know: what has not come by now does not come. Of one that has, the room tells us
     /// behind the last of it.
     package func trackEnded(_ id: Int) {
@@ -178,7 +186,7 @@ package actor RoomRecorder {
 
     private func listens(_ id: Int, until end: FrameStreamEnd) {
         recordings[id]?.end = end
-        if recordings[id]?.isStopped == true { end() }
+        if isBrokenOff { end.atOnce() } else if recordings[id]?.isStopped == true { end() }
     }
 
     /// What comes first counts: of a track that is over nothing is missing, whatever becomes of us while its file is

@@ -146,6 +146,26 @@ import Testing
         }
     }
 
+    @Test func `what came before there was a file is missing too when it cannot be written`() async throws {
+        try await Self.inFolder { url in
+            let folder = RecordingFolder(url.path, loop: NetworkLoop(name: "test"), notice: { _ in })
+            try await folder.begin(room: "kitchen")
+            let missed = MissedFrames()
+            missed.add(7)
+            // Nothing is left of the stream when it is looked at, as behind `FrameStreamEnd.atOnce`.
+            let (frames, waiting) = AsyncStream.makeStream(of: EncodedFrame.self)
+            async let result = folder.record(try Self.track(), frames, missed: missed)
+            await Task.yield()
+            async let index = folder.finish()
+            try await until("the recording is ended") { await folder.isFinished }
+            waiting.finish()
+            let failure = try await result.failure
+            _ = await index
+            #expect(failure == .fellBehind(frames: 7))
+            #expect(await folder.loss != nil)
+        }
+    }
+
     @Test func `a file of which the recorder was too slow to take all is not complete, and says why`() async throws {
         try await Self.inFolder { url in
             let folder = RecordingFolder(url.path, loop: NetworkLoop(name: "test"), notice: { _ in })

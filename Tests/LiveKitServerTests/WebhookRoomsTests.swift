@@ -224,6 +224,12 @@ import Testing
         _ = queue.removeFirst(ofRoom: "b")
         let free = [queue.add(1, size: 1, ofRoom: "e"), queue.add(1, size: 1, ofRoom: "e")]
         #expect(free == [.begins, .waits])
+        // What its own room has no place for takes none of all together either.
+        var other = WebhookQueue<Int>(byteLimit: 100)
+        let own = [("a", 50), ("b", 45), ("a", 40), ("c", 5)].map { room, size in
+            other.add(size, size: size, ofRoom: room)
+        }
+        #expect(own == [.begins, .begins, .refused, .begins])
         // What is larger than there is ever room for is waited for by nobody.
         let never = [queue.add(51, size: 51, ofRoom: "f"), queue.add(1, size: 1, ofRoom: "f")]
         #expect(never == [.refused, .begins])

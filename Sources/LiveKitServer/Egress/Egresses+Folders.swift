@@ -51,8 +51,9 @@ extension Egresses {
         guard !kept.isEmpty, !isOutOfPatience else { return }
         Task {
             for folder in kept { await folder.writeOwedIndex() }
+            owedIndexesAreWritten = true
             tellIdle()
         }
-        await withCheckedContinuation { waitingForIdle.append($0) }
+        while !owedIndexesAreWritten, !isOutOfPatience { await withCheckedContinuation { waitingForIdle.append($0) } }
     }
 }

@@ -56,7 +56,10 @@ actor Egresses {
     private var isStopping = false
     /// What is not whole by now is left as it is.
     private(set) var isOutOfPatience = false
+    /// Each looks for itself whether what it waits for has come.
     var waitingForIdle: [CheckedContinuation<Void, Never>] = []
+    /// Or were tried once more, when the server went down.
+    var owedIndexesAreWritten = false
 
     struct Work: Hashable {
         let egress: String
@@ -160,18 +163,22 @@ actor Egresses {
         for recording in works.values { await sessions[room]?.recorder.trackEnded(recording) }
     }
 
-    /// The server goes down: files are made whole, for as long as that may take.
+    /// The server goes down: files are made whole, for as long as that may take. What the disk has not taken in three
+    /// fifths of that is missing, and the rest of the time is for the ends of the files and for the indexes that say
+    /// so.
     func stop(within patience: Duration = .seconds(5)) async {
         isStopping = true
         automatic = [:]
         lost = [:]
         for id in ids where egresses[id]?.isRunning == true { await end(id) }
         let timeout = Task {
-            guard (try? await Task.sleep(for: patience)) != nil else { return }
+            guard (try? await Task.sleep(for: patience * 3 / 5)) != nil else { return }
+            for session in sessions.values { await session.recorder.breakOff() }
+            guard (try? await Task.sleep(for: patience * 2 / 5)) != nil else { return }
             isOutOfPatience = true
             tellIdle()
         }
-        if isBusy { await withCheckedContinuation { waitingForIdle.append($0) } }
+        while isBusy, !isOutOfPatience { await withCheckedContinuation { waitingForIdle.append($0) } }
         await writeOwedIndexes()
         timeout.cancel()
     }

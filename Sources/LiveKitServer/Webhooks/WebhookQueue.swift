@@ -76,17 +76,18 @@ struct WebhookQueue<Notice: Sendable>: Sendable {
     mutating func add(_ notice: Notice, size: Int, ofRoom name: String) -> Admission {
         // One that there is never a place for holds up nobody.
         guard size <= byteLimitOfRoom else { return .refused }
-        guard count < limit, bytes + max(size, refusedSize) <= byteLimit else {
-            refusedSize = max(size, refusedSize)
-            return .refused
-        }
         let others = rooms[name]?.count ?? 0
+        // What its own room has no place for is of no concern to others.
         if let room = rooms[name] {
             let needed = max(size, room.refusedSize)
             guard others < limitOfRoom, room.bytes + needed <= byteLimitOfRoom else {
                 rooms[name]?.refusedSize = needed
                 return .refused
             }
+        }
+        guard count < limit, bytes + max(size, refusedSize) <= byteLimit else {
+            refusedSize = max(size, refusedSize)
+            return .refused
         }
         refusedSize = 0
         rooms[name, default: Room()].append(Entry(notice: notice, size: size))

@@ -72,8 +72,9 @@ package actor HTTPPoster {
                 answer.fail(CancellationError())
                 loop.execute { _ = connection.close() }
             }
+            guard isKept else { return head }
             let isWhole = await Self.ends(whole, on: loop, by: min(end, NIODeadline.now() + Self.responseTime))
-            if isKept, !isWhole { close() }
+            if !isWhole { close() }
             return head
         } catch {
             // The next one begins with a new connection.
@@ -91,7 +92,11 @@ package actor HTTPPoster {
         whole.whenFailure { _ in isWhole.succeed(false) }
         let patience = loop.scheduleTask(deadline: end) { isWhole.succeed(false) }
         defer { patience.cancel() }
-        return (try? await isWhole.futureResult.get()) ?? false
+        return await withTaskCancellationHandler {
+            (try? await isWhole.futureResult.get()) ?? false
+        } onCancel: {
+            isWhole.succeed(false)
+        }
     }
 
     private func keptConnection() -> HTTPClientConnection {
