@@ -124,7 +124,7 @@ compile() { # module
 }
 
 build() {
-    local name changed=() objects compiler options
+    local name changed=() objects compiler options code
     compiler=$(swiftc --version 2>/dev/null)
     [ -d .build/checkouts/swift-protobuf ] || swift package resolve
     # The interfaces first, which takes seconds: then no module waits for another's code.
@@ -142,9 +142,11 @@ build() {
     rm -f "$out/fuzz"
     each compile "${changed[@]}"
     objects=("${modules[@]/#/$out/}")
-    "$(dirname "$(readlink -f "$(command -v swiftc)")")/clang" -O2 -g -fsanitize=address -r \
-        -ISources/CPacketCiphers/include Sources/CPacketCiphers/*.c -o "$out/cpacketciphers.o"
-    swiftc -use-ld=lld -sanitize=fuzzer,address "${objects[@]/%/.o}" "$out/cpacketciphers.o" -lssl -lcrypto -lz -o "$out/fuzz"
+    for code in Sources/CPacketCiphers/*.c; do
+        "$(dirname "$(readlink -f "$(command -v swiftc)")")/clang" -O2 -g -fsanitize=address \
+            -ISources/CPacketCiphers/include -c "$code" -o "$out/cpacketciphers-$(basename "$code" .c).o"
+    done
+    swiftc -use-ld=lld -sanitize=fuzzer,address "${objects[@]/%/.o}" "$out"/cpacketciphers-*.o -lssl -lcrypto -lz -o "$out/fuzz"
 }
 
 fuzz() { # target, libFuzzer's arguments
