@@ -36,9 +36,14 @@ class WebSocketTransport {
     if (this.socket.readyState === 1) this.socket.send(packet);
   }
 
+  /** Resolves when the server has answered it: all that was sent before has come then. */
   close() {
-    this.socket.onmessage = this.socket.onclose = null;
+    const closed = Promise.withResolvers();
+    this.socket.onmessage = null;
+    this.socket.onclose = closed.resolve;
+    if (this.socket.readyState === 3) closed.resolve();
     this.socket.close();
+    return closed.promise;
   }
 }
 
@@ -70,13 +75,14 @@ class PollingTransport {
     if (!this.#isPosting) this.#post();
   }
 
-  close() {
+  /** As that of a WebSocket. */
+  async close() {
     // `keepalive` lets the goodbye out while the page goes away.
     const isOpen = this.#address.searchParams.has('sid') && !this.#abort.signal.aborted;
     this.#abort.abort();
     if (!isOpen) return;
     const body = [...this.#waiting, Engine.close].join(SEPARATOR);
-    this.#fetch(this.#address, { method: 'POST', body, keepalive: true }).catch(() => {});
+    await this.#fetch(this.#address, { method: 'POST', body, keepalive: true }).catch(() => {});
   }
 
   async #poll() {
@@ -154,11 +160,11 @@ export class EngineSession {
     if (this.#state === 'open') this.#transport.send(packet);
   }
 
-  /** Ends the session without a call of `onClose`. */
-  close() {
+  /** Ends the session without a call of `onClose`. Resolves when the server knows. */
+  async close() {
     if (this.#state === 'closed') return;
     this.handlers = { onMessage() {}, onClose() {} };
-    this.#end('client close');
+    await this.#end('client close');
   }
 
   #receive(packet) {
@@ -199,8 +205,9 @@ export class EngineSession {
     const wasOpen = this.#state === 'open';
     this.#state = 'closed';
     clearTimeout(this.#timer);
-    this.#transport?.close();
+    const closed = this.#transport?.close();
     if (wasOpen) this.handlers.onClose(reason);
     else this.#opened.reject(new EngineError(reason, `The server cannot be reached (${reason}).`));
+    return closed;
   }
 }

@@ -1,9 +1,11 @@
 // The call-room protocol over Socket.IO: joins a room, passes on what its members send.
 import { randomID } from './addressing.js';
-import { SocketIOClient } from './socketio.js';
+import { Cancelled, SocketIOClient } from './socketio.js';
 
 /** Longer ones are nobody's id. */
 const LONGEST_ID = 128;
+/** How long whoever leaves to come back waits for the server to know, in milliseconds. */
+const LEAVING = 1_000;
 
 /**
  * Events, all to one listener, in order:
@@ -25,7 +27,7 @@ export class Signaling {
 
   /** Joins; rejects when the server says no or, unless it is a rejoin, is away. */
   async connect({ server, username, room, role, transports, isRejoin = false }) {
-    this.disconnect();
+    const left = this.disconnect();
     // `client` stays through all reconnections: our server puts the new connection in the place of the lost one.
     const query = { roomId: room, username, isCaller: role === 'caller', client: randomID() };
     const client = new SocketIOClient(
@@ -37,14 +39,20 @@ export class Signaling {
       },
     );
     this.#client = client;
+    if (isRejoin) {
+      this.#listener({ kind: 'state', state: 'connecting', reason: '' });
+      // Who came before having left would be taken for somebody whose connection had broken, and is here still.
+      await Promise.race([left, new Promise((resolve) => setTimeout(resolve, LEAVING))]);
+      if (client !== this.#client) throw new Cancelled();
+    }
     await client.connect({ isPatient: isRejoin });
   }
 
-  /** Leaves; the listener hears nothing of it. */
+  /** Leaves; the listener hears nothing of it. What it returns resolves when the server knows. */
   disconnect() {
     const client = this.#client;
     this.#client = null;
-    client?.disconnect();
+    return client?.disconnect();
   }
 
   get isConnected() {

@@ -94,14 +94,15 @@ export class SocketIOClient {
     }
   }
 
-  /** Leaves; also gives up an attempt or a repair. */
+  /** Leaves; also gives up an attempt or a repair. At once; what it returns resolves when the server knows. */
   disconnect() {
     this.#epoch += 1;
     this.#session?.send(Engine.message + Socket.disconnect);
-    this.#dropSession('disconnected');
+    const left = this.#dropSession('disconnected');
     this.#giveUp?.();
     this.#wake?.();
     this.#move('closed', 'client disconnect');
+    return left;
   }
 
   /** Sends an event; false when there is no connection at this moment. Nothing is kept for later. */
@@ -219,9 +220,10 @@ export class SocketIOClient {
   }
 
   #dropSession(reason) {
-    this.#session?.close();
+    const closed = this.#session?.close();
     this.#session = null;
     for (const id of [...this.#acks.keys()]) this.#settle(id, ({ reject }) => reject(new Error(reason)));
+    return closed;
   }
 
   #lost(session, reason) {
