@@ -71,7 +71,7 @@ public final class SRTPContext: SRTPPort {
         _ bytes: inout [UInt8], from start: Int, in batch: any SealingBatch
     ) throws(SRTPError) -> Bool {
         // There is one class of them, and to look whether it is that one by a cast takes longer.
-        guard type(of: batch) == CounterModeBatch.self else {
+        guard profile == .aes128CMHMACSHA1_80, type(of: batch) == CounterModeBatch.self else {
             try protectRTP(&bytes, from: start)
             return true
         }
