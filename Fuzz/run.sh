@@ -139,7 +139,7 @@ build() {
     done
     if [ ${#changed[@]} -eq 0 ] && [ -x "$out/fuzz" ] &&
         [ -z "$(find Sources/CPacketCiphers -newer "$out/fuzz" -type f)" ]; then return; fi
-    rm -f "$out/fuzz"
+    rm -f "$out/fuzz" "$out"/cpacketciphers-*.o
     each compile "${changed[@]}"
     objects=("${modules[@]/#/$out/}")
     for code in Sources/CPacketCiphers/*.c; do

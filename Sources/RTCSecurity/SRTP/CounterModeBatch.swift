@@ -14,7 +14,7 @@ final class CounterModeBatch: SealingBatch {
     }
 
     /// Of fewer, OpenSSL is done earlier: the lanes that are empty take their time too. Of four pictures' packets it
-    /// takes as long, and of sound half as long again.
+    /// takes as long, and of sound longer.
     private static let fewest = 4
 
     private let sealer: OpaquePointer

@@ -11,9 +11,9 @@ import RTCWire
 ///
 /// A packet's way: `receive` → `store` → `PublishedTrack.receive`, which keeps it once for all; then, subscriber after
 /// subscriber, `forwardReceived` → `Subscription.forward`, which decides and numbers → `PeerMachine.forward` of the
-/// subscriber. Each subscriber gets all packets of a burst before the next one does: to load a subscriber's state into
-/// the cache costs more than to write one packet, and the system call takes a row of packets to one address in one
-/// piece.
+/// subscriber; what that has left unsealed, `DatagramOutbox.seal` seals for eight subscribers at a time. Each
+/// subscriber gets all packets of a burst before the next one does: to load a subscriber's state into the cache costs
+/// more than to write one packet, and the system call takes a row of packets to one address in one piece.
 public final class Room {
     // Unchecked is what is used for each datagram and calls nobody back, so that two accesses never overlap.
     @exclusivity(unchecked) var peers: [RoomPeerID: RoomPeer] = [:]
