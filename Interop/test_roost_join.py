@@ -123,6 +123,16 @@ def test_the_sdk_sees_and_hears_a_file(sfu, room, join, mode):
     evidence.check()
 
 
+def test_a_picture_that_nobody_takes_waits(sfu, room, join):
+    bob = join("bob", "--publish", MEDIA / "webRtcTestVideo.ivf", "--dynacast")
+    # The server gives a new track ten seconds.
+    assert bob.wait_for("local_track_wanted")["wanted"] is False
+    ann = sfu.join(room, "ann")
+    wait_until(lambda: bob.last("local_track_wanted")["wanted"], lambda: f"ann wants it\n{bob.transcript()}")
+    ann.wait_for_picture(30, "webRtcTestVideo")
+    ann.check_picture(30, "webRtcTestVideo")
+
+
 def test_the_codec_of_a_file_is_the_one_that_is_sent(sfu, room, join):
     ann = sfu.join(room, "ann")
     join("bob", "--publish", MEDIA / "webRtcTestVideo.mp4")

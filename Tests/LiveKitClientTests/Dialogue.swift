@@ -199,6 +199,7 @@ final class Dialogue {
             packets.append(packet)
             return "> \(label.rawValue) \(text(packet))"
         case .tell(let event): return "* " + text(event)
+        case .wanted(let id, let isWanted): return "! \(id.rawValue) \(isWanted ? "goes on" : "waits")"
         case .subscribed(let sid): return "* subscribed \(sid)"
         case .unsubscribed(let sid): return "* unsubscribed \(sid)"
         case .localDataTrack(let handle, let sid): return "* \(handle) is \(sid?.rawValue ?? "over")"
@@ -294,6 +295,7 @@ final class Dialogue {
         case .trackUnmuted(let track, _): "unmuted \(track.sid)"
         case .localTrackPublished(let sid, _): "published \(sid)"
         case .localTrackMuted(let sid, let isMuted): "\(isMuted ? "muted" : "unmuted") \(sid)"
+        case .localTrackWanted(let sid, let isWanted): "\(isWanted ? "wanted" : "unwanted") \(sid)"
         case .localTrackUnpublished(let sid): "unpublished \(sid)"
         case .dataReceived(let data):
             "\"\(String(decoding: data.payload, as: UTF8.self))\" from \(data.sender?.rawValue ?? "the server")"

@@ -6,7 +6,7 @@ import Testing
 
 @testable import LiveKitClient
 
-/// Whether the next frame that is handed in has to be a key frame.
+/// What an encoder is told whose frames are handed in: when the next one has to be a key frame, and how much to make.
 @Suite(.timeLimit(.minutes(1))) struct KeyFrameRequestTests {
     private let connection: PeerConnection
 
@@ -53,6 +53,35 @@ import Testing
         await connection.close()
     }
 
+    @Test func `a track that nobody wants waits, and begins again with a key frame`() async throws {
+        let video = Self.publication(.video)
+        var requests = video.keyFrameRequests.makeAsyncIterator()
+        await video.use(try await connection.addTrack(.video).sender)
+        var asked = [await Self.isAsked(&requests)]
+        await video.wantedChanged(false)
+        #expect(!video.isWanted)
+        // Of these nobody would see anything.
+        await video.keyFrameRequested()
+        await video.mutedChanged(true)
+        await video.wantedChanged(true)
+        #expect(video.isWanted && video.isMuted)
+        await video.mutedChanged(false)
+        asked.append(await Self.isAsked(&requests))
+        video.stop()
+        asked.append(await Self.isAsked(&requests))
+        #expect(asked == [true, true, false])
+        await connection.close()
+    }
+
+    @Test func `of bitrates that nobody has taken the newest is kept, and they end with the track`() async {
+        let video = Self.publication(.video)
+        for kilobits in [300, 200] as [Int64] { video.targetBitrateChanged(.kilobits(kilobits)) }
+        video.stop()
+        var told: [Bitrate] = []
+        for await bitrate in video.targetBitrates { told.append(bitrate) }
+        #expect(told == [.kilobits(200)])
+    }
+
     @Test func `of sound, and where a file is played, nobody is asked`() async throws {
         let frame = MediaTrack.Frame(
             payload: [0x10, 2, 0, 0x9d, 0x01, 0x2a, 64, 0, 64, 0], decodeTime: 0, duration: 3_000, isKeyFrame: true)
@@ -62,7 +91,10 @@ import Testing
             await publication.mutedChanged(true)
             await publication.mutedChanged(false)
             await publication.keyFrameRequested()
+            if publication.kind == .video { publication.targetBitrateChanged(.kilobits(300)) }
             publication.stop()
+            var bitrates = publication.targetBitrates.makeAsyncIterator()
+            #expect(await bitrates.next() == nil)
             var requests = publication.keyFrameRequests.makeAsyncIterator()
             let isAsked = await Self.isAsked(&requests)
             #expect(!isAsked)

@@ -1,6 +1,7 @@
 import Foundation
 import LiveKitCore
 import LiveKitProtocol
+import RTCEngine
 import RTCWire
 import Testing
 
@@ -67,6 +68,33 @@ import Testing
             try await sending.value
             await speaker.disconnect()
             await listener.disconnect()
+        }
+    }
+
+    @Test func `an encoder is told what the path carries, and no more than its track was said to take`() async throws {
+        try await TestServer.run { server in
+            let room = Room()
+            try await room.connect(url: "ws://127.0.0.1:\(server.port)", token: try TestServer.token(identity: "bot"))
+            var options = TrackPublishOptions(name: "camera", source: .camera)
+            options.bitrate = 400_000
+            let publication = try await room.publish(.vp8, options: options)
+            let camera = Task {
+                // 200 kbit/s, of which the server says what has arrived.
+                let picture: [UInt8] = [0x10, 2, 0, 0x9d, 0x01, 0x2a, 64, 0, 64, 0] + [UInt8](repeating: 7, count: 490)
+                for number in 0 as UInt32..<5_000 where !Task.isCancelled {
+                    await publication.send(
+                        EncodedFrame(payload: picture, timestamp: number &* 1_800, isKeyFrame: true, format: .vp8))
+                    try? await Task.sleep(for: .milliseconds(20))
+                }
+            }
+            var bitrates = publication.targetBitrates.makeAsyncIterator()
+            let told = try #require(await bitrates.next())
+            #expect(told > .kilobits(30) && told <= .kilobits(400))
+            camera.cancel()
+            await camera.value
+            await publication.unpublish()
+            while await bitrates.next() != nil {}
+            await room.disconnect()
         }
     }
 

@@ -48,19 +48,19 @@ actor MediaConnections {
     private var early: [SignalTarget: [ICECandidateInit]] = [.publisher: [], .subscriber: []]
     private var tasks: [Task<Void, Never>] = []
     private var isClosed = false
-    /// Told when the peer of a track of ours cannot decode.
-    private let keyFrameRequested: @Sendable (LocalTrackID) async -> Void
+    /// Told what concerns the encoder of a track of ours.
+    private let tell: @Sendable (EncoderNews, LocalTrackID) async -> Void
 
     init(
         configuration: PeerConnectionConfiguration, waitForListeners: @escaping @Sendable () async -> Void,
         report: @escaping @Sendable (MediaFact) async -> Void,
-        keyFrameRequested: @escaping @Sendable (LocalTrackID) async -> Void
+        tell: @escaping @Sendable (EncoderNews, LocalTrackID) async -> Void
     ) {
         publisher = PeerConnection(configuration: configuration)
         subscriber = PeerConnection(configuration: configuration)
         self.waitForListeners = waitForListeners
         self.report = report
-        self.keyFrameRequested = keyFrameRequested
+        self.tell = tell
         (commandStream, commands) = AsyncStream.makeStream()
         (reliableStream, reliable) = AsyncStream.makeStream()
         // Of those that not even the task gets to send, the newest count.
@@ -99,6 +99,8 @@ actor MediaConnections {
             let events = connection.events
             tasks.append(Task { [weak self] in for await event in events { await self?.happened(event, target) } })
         }
+        let targets = publisher.targetBitrates
+        tasks.append(Task { [weak self] in for await target in targets { await self?.targetChanged(target) } })
         let (commands, reliable, lossy, frames) = (commandStream, reliableStream, lossyStream, frameStream)
         tasks.append(Task { [weak self] in for await command in commands { await self?.perform(command) } })
         tasks.append(Task { [weak self] in for await bytes in reliable { await self?.sendReliable(bytes) } })
@@ -156,6 +158,16 @@ actor MediaConnections {
     }
 
     func sender(of track: LocalTrackID) -> RTPSender? { senders[track]?.sender }
+
+    /// The most that the encoder of a track is to make.
+    func limitBitrate(of track: LocalTrackID, to maximum: Bitrate) async {
+        guard let transceiver = senders[track] else { return }
+        var limits: SenderBitrateLimits = transceiver.kind == .video ? .video : .audio
+        limits.maximum = maximum
+        limits.minimum = min(limits.minimum, maximum)
+        // A connection that is over has no bitrates.
+        try? await publisher.setBitrateLimits(limits, of: transceiver)
+    }
 
     func receiver(of transceiver: TransceiverID) -> RTPReceiver? { receivers[transceiver]?.receiver }
 
@@ -319,7 +331,7 @@ actor MediaConnections {
         case .connectionStateChange(let state, _): await report(.stateChanged(target, state))
         case .keyFrameRequested(let transceiver):
             guard let track = senders.first(where: { $0.value == transceiver })?.key else { return }
-            await keyFrameRequested(track)
+            await tell(.keyFrameRequested, track)
         case .dataChannel(let channel):
             guard let label = DataLabel(rawValue: channel.label) else { return }
             listen(to: channel, label)
@@ -327,6 +339,13 @@ actor MediaConnections {
         case .negotiationNeeded, .iceCandidateError, .signalingStateChange, .iceConnectionStateChange,
             .iceGatheringStateChange, .track, .trackEnded:
             break
+        }
+    }
+
+    private func targetChanged(_ target: TargetBitrate) async {
+        guard !isClosed else { return }
+        for (track, transceiver) in senders {
+            if let bitrate = target[transceiver.id] { await tell(.targetBitrateChanged(bitrate), track) }
         }
     }
 

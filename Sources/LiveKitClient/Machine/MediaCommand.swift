@@ -52,6 +52,14 @@ enum MediaCommand: Sendable {
     case removeTrack(LocalTrackID)
 }
 
+/// What the encoder of a track of ours is to know, beside what the machine decides.
+enum EncoderNews: Sendable {
+    /// Somebody cannot decode.
+    case keyFrameRequested
+    /// The path carries so much of it.
+    case targetBitrateChanged(Bitrate)
+}
+
 /// What the peer connections have done.
 enum MediaFact: Sendable {
     case stateChanged(SignalTarget, PeerConnectionState)

@@ -24,6 +24,8 @@ struct Publishing {
         /// Its last sid: kept while it is published again in a new session.
         var lastSID: TrackSID?
         var isMuted: Bool
+        /// Somebody takes it, or nothing was said of that.
+        var isWanted = true
         /// The request to publish it; nil once that is completed.
         var request: RequestID?
     }
@@ -70,6 +72,7 @@ extension RoomClientMachine {
 
     /// Publishes all tracks once more, in a new session.
     mutating func publishAgain() {
+        everythingIsWanted()
         for place in publishing.tracks.indices {
             publishing.tracks[place].step = .adding
             publishing.tracks[place].cid = nil
@@ -176,6 +179,35 @@ extension RoomClientMachine {
         publishing.tracks[place].isMuted = isMuted
         publishing.tracks[place].info?.muted = isMuted
         put(.tell(.localTrackMuted(sid, isMuted: isMuted)))
+    }
+
+    /// Up to which quality anybody wants a track of ours (dynacast). It has one layer, which is for all qualities.
+    mutating func qualitiesWanted(_ update: LiveKitSubscribedQualityUpdate) {
+        guard options.dynacast, let place = publishing.place(of: TrackSID(update.trackSid)) else { return }
+        let codec = publishing.tracks[place].format.codecName
+        let qualities: [LiveKitSubscribedQuality]
+        if update.subscribedCodecs.isEmpty {
+            // Servers of before there were several codecs.
+            qualities = update.subscribedQualities
+        } else if let ours = update.subscribedCodecs.first(where: { $0.codec.lowercased() == codec }) {
+            qualities = ours.qualities
+        } else {
+            return
+        }
+        setWanted(place, qualities.contains(where: \.enabled))
+    }
+
+    /// A connection begins: what nobody wanted on the last one may be wanted now, which nothing would say.
+    mutating func everythingIsWanted() {
+        for place in publishing.tracks.indices { setWanted(place, true) }
+    }
+
+    private mutating func setWanted(_ place: Int, _ isWanted: Bool) {
+        guard publishing.tracks[place].isWanted != isWanted else { return }
+        publishing.tracks[place].isWanted = isWanted
+        put(.wanted(publishing.tracks[place].id, isWanted))
+        guard let sid = publishing.tracks[place].lastSID else { return }
+        put(.tell(.localTrackWanted(sid, isWanted: isWanted)))
     }
 
     /// Who may subscribe to our tracks: everybody, or those who are named.

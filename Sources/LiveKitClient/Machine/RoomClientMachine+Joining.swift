@@ -107,9 +107,11 @@ extension RoomClientMachine {
         case .publishDataTrackResponse(let published): dataTrackPublished(published.info)
         case .unpublishDataTrackResponse(let unpublished): dataTrackUnpublished(unpublished.info)
         case .dataTrackSubscriberHandles(let handles): dataHandlesTold(handles)
-        // These are for encoders, for clients with one peer connection, or for features that this client does not have.
-        case .subscribedQualityUpdate, .subscribedAudioCodecUpdate, .mediaSectionsRequirement, .trackSubscribed,
-            .storeDataBlobResponse, .getDataBlobResponse:
+        case .subscribedQualityUpdate(let update): qualitiesWanted(update)
+        // These are for encoders of sound, for clients with one peer connection, or for features that this client does
+        // not have.
+        case .subscribedAudioCodecUpdate, .mediaSectionsRequirement, .trackSubscribed, .storeDataBlobResponse,
+            .getDataBlobResponse:
             break
         }
     }
@@ -149,6 +151,7 @@ extension RoomClientMachine {
         _ response: LiveKitReconnectResponse, _ reason: LiveKitReconnectReason, at now: Instant
     ) {
         pings.restart(at: now)
+        everythingIsWanted()
         move(to: .connecting(.resume(reason), until: now + Self.mediaTimeout))
         // The credentials for TURN servers expire, and the ICE restart that follows may need new relayed addresses.
         if !response.iceServers.isEmpty { put(.media(.useServers(response.iceServers))) }

@@ -4,6 +4,8 @@ public import RTCNetwork
 public struct ConnectOptions: Sendable {
     /// Everything that is published is received unasked.
     public var autoSubscribe = true
+    /// Dynacast: of tracks that nobody wants nothing is sent until somebody does; else they are sent all the same.
+    public var dynacast = false
     /// Attributes of ours that the others see from the start; the token has to allow them.
     public var attributes: [String: String] = [:]
     /// On which addresses of this machine media is sent and received; nil for all but loopback, and for loopback too

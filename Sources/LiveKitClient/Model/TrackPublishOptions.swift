@@ -10,7 +10,8 @@ public struct TrackPublishOptions: Sendable, Hashable {
     public var width = 0
     /// In pixels; 0 for sound.
     public var height = 0
-    /// About so many bits per second; servers may choose layers by it. 0 if it is not known.
+    /// About so many bits per second; servers may choose layers by it, and of frames that are handed in
+    /// `LocalTrackPublication.targetBitrates` asks for no more. 0 if it is not known.
     public var bitrate = 0
     /// Opus with two channels that differ.
     public var isStereo = false

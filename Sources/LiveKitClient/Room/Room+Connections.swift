@@ -73,8 +73,8 @@ extension Room {
                 waitForListeners: { [broadcast] in await broadcast.waitForRoom() }
             ) { [weak self] fact in
                 await self?.mediaHappened(fact, generation)
-            } keyFrameRequested: { [weak self] track in
-                await self?.keyFrameRequested(track)
+            } tell: { [weak self] news, track in
+                await self?.told(news, track)
             }
             media = connections
             await connections.start()
@@ -110,8 +110,11 @@ extension Room {
 
     func mediaHappened(_ fact: MediaFact, _ generation: Int) async {
         guard generation == mediaGeneration else { return }
-        if case .trackAdded(let id, _) = fact, let sender = await media?.sender(of: id) {
-            await publications[id]?.use(sender)
+        if case .trackAdded(let id, _) = fact, let publication = publications[id],
+            let sender = await media?.sender(of: id)
+        {
+            if let limit = publication.bitrateLimit { await media?.limitBitrate(of: id, to: limit) }
+            await publication.use(sender)
             guard generation == mediaGeneration else { return }
         }
         machine.mediaChanged(fact, at: NetworkLoop.now)

@@ -93,10 +93,20 @@ extension Room {
         await takeSoundAlong(publication)
     }
 
-    func keyFrameRequested(_ id: LocalTrackID) async {
+    func wantedChanged(_ id: LocalTrackID, _ isWanted: Bool) async {
         guard let publication = publications[id] else { return }
-        await publication.keyFrameRequested()
+        await publication.wantedChanged(isWanted)
         await takeSoundAlong(publication)
+    }
+
+    func told(_ news: EncoderNews, _ id: LocalTrackID) async {
+        guard let publication = publications[id] else { return }
+        switch news {
+        case .keyFrameRequested:
+            await publication.keyFrameRequested()
+            await takeSoundAlong(publication)
+        case .targetBitrateChanged(let bitrate): publication.targetBitrateChanged(bitrate)
+        }
     }
 
     private func takeSoundAlong(_ picture: LocalTrackPublication) async {

@@ -70,6 +70,7 @@ public actor Room {
         self.options = options
         var told = RoomClientMachine.Options()
         told.autoSubscribe = options.autoSubscribe
+        told.dynacast = options.dynacast
         told.attributes = options.attributes
         told.encryption = options.encryption
         told.acceptsPlain = options.acceptsPlain
@@ -264,6 +265,7 @@ public actor Room {
         case .sendData(let label, let bytes): media?.enqueue(bytes, label)
         case .sendFrame(let packets): media?.enqueue(frame: packets)
         case .tell(let event): await tell(event)
+        case .wanted(let id, let isWanted): await wantedChanged(id, isWanted)
         case .subscribed(let sid): await subscribed(sid)
         case .unsubscribed(let sid):
             guard let track = tracks.removeValue(forKey: sid) else { return }

@@ -39,6 +39,9 @@ struct Join: AsyncParsableCommand {
             valueName: "file"))
     var publish: [String] = []
 
+    @Flag(help: "Send a picture only while somebody in the room takes it.")
+    var dynacast = false
+
     @Flag(help: "Publish each file once; else it begins again at its end.")
     var once = false
 
@@ -111,6 +114,7 @@ struct Join: AsyncParsableCommand {
             }
             var options = ConnectOptions()
             options.autoSubscribe = subscribe
+            options.dynacast = dynacast
             // What a command line says all on the machine may read.
             if let password = e2eeKey ?? ProcessInfo.processInfo.environment["ROOST_E2EE_KEY"] {
                 options.encryption = KeyProvider(sharedKey: password)

@@ -50,6 +50,13 @@ struct JoinLine {
             self.init(
                 "local_track_unpublished", "The track \(sid) of ours is no longer published.",
                 ["track": .text(sid.rawValue)])
+        case .localTrackWanted(let sid, let isWanted):
+            self.init(
+                "local_track_wanted",
+                isWanted
+                    ? "The track \(sid) of ours is wanted, and sent."
+                    : "Nobody wants the track \(sid) of ours: it waits.",
+                ["track": .text(sid.rawValue), "wanted": .flag(isWanted)])
         case .localTrackMuted(let sid, let isMuted):
             self.init(
                 "local_track_muted", "The server has \(isMuted ? "muted" : "unmuted") the track \(sid) of ours.",
