@@ -1,13 +1,12 @@
 """Three layers of one picture, sent to Pion, which takes them as an SFU does and asks for key frames."""
 
-import subprocess
 from math import inf
 
 import pytest
 
 from peers.examples import Example
 from peers.pion import PionPeer
-from support.evidence import MEDIA
+from support.layers import make_layers
 from support.waiting import wait_until
 from test_codecs import ANSWER, OFFER, PICTURE
 
@@ -19,13 +18,7 @@ ROUND = 300
 
 @pytest.fixture(scope="module")
 def layer_files(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("layers")
-    for rid, (width, height) in LAYERS.items():
-        subprocess.run(
-            ["ffmpeg", "-v", "error", "-i", MEDIA / "webRtcTestVideo.ivf", "-vf", f"scale={width}:{height}", "-c:v",
-             "libvpx", "-deadline", "realtime", "-cpu-used", "16", "-auto-alt-ref", "0", "-g", "9999",
-             "-b:v", f"{width // 4}k", "-frames:v", str(ROUND), folder / f"{rid}.ivf"], check=True)
-    return [folder / f"{rid}.ivf" for rid in LAYERS]
+    return list(make_layers(tmp_path_factory.mktemp("layers"), LAYERS, ROUND).values())
 
 
 @pytest.fixture

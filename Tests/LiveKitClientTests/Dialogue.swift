@@ -144,10 +144,11 @@ final class Dialogue {
     }
 
     /// With a track of ours that the server knows.
-    func publish(_ sid: String = "TR_mine") {
+    func publish(_ sid: String = "TR_mine", layers: [VideoLayer] = []) {
         let request = request()
-        machine.publish(
-            LocalTrackID(rawValue: 1), .vp8, TrackPublishOptions(name: "film", source: .camera), request: request)
+        var options = TrackPublishOptions(name: "film", source: .camera)
+        options.layers = layers
+        machine.publish(LocalTrackID(rawValue: 1), .vp8, options, request: request)
         _ = media(.trackAdded(LocalTrackID(rawValue: 1), cid: "c1"))
         _ = server(
             .trackPublished(
@@ -199,7 +200,7 @@ final class Dialogue {
             packets.append(packet)
             return "> \(label.rawValue) \(text(packet))"
         case .tell(let event): return "* " + text(event)
-        case .wanted(let id, let isWanted): return "! \(id.rawValue) \(isWanted ? "goes on" : "waits")"
+        case .wanted(let id, let quality): return "! \(id.rawValue) \(quality.map { "up to \($0)" } ?? "waits")"
         case .subscribed(let sid): return "* subscribed \(sid)"
         case .unsubscribed(let sid): return "* unsubscribed \(sid)"
         case .localDataTrack(let handle, let sid): return "* \(handle) is \(sid?.rawValue ?? "over")"
@@ -255,7 +256,8 @@ final class Dialogue {
         case .takeOffer(let id, _): "take offer #\(id)"
         case .addCandidate(let target, _): "candidate for \(target)"
         case .useServers(let servers): "servers \(servers.flatMap(\.urls)) of \(servers.map(\.username))"
-        case .addTrack(let id, let format): "add \(format) as \(id.rawValue)"
+        case .addTrack(let id, let format, let layers):
+            (["add \(format) as \(id.rawValue)"] + layers.map(\.rid)).joined(separator: " ")
         case .removeTrack(let id): "remove \(id.rawValue)"
         }
     }
@@ -295,7 +297,7 @@ final class Dialogue {
         case .trackUnmuted(let track, _): "unmuted \(track.sid)"
         case .localTrackPublished(let sid, _): "published \(sid)"
         case .localTrackMuted(let sid, let isMuted): "\(isMuted ? "muted" : "unmuted") \(sid)"
-        case .localTrackWanted(let sid, let isWanted): "\(isWanted ? "wanted" : "unwanted") \(sid)"
+        case .localTrackWanted(let sid, let quality): "\(sid) is taken \(quality.map { "up to \($0)" } ?? "by nobody")"
         case .localTrackUnpublished(let sid): "unpublished \(sid)"
         case .dataReceived(let data):
             "\"\(String(decoding: data.payload, as: UTF8.self))\" from \(data.sender?.rawValue ?? "the server")"

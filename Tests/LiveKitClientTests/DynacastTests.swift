@@ -26,9 +26,9 @@ import Testing
     private static let nothing = qualities(false, false, false)
 
     /// In a room with a track of ours, whose publishing connection is up.
-    private static func publishing(dynacast: Bool = true) -> Dialogue {
+    private static func publishing(dynacast: Bool = true, layers: [VideoLayer] = []) -> Dialogue {
         let dialogue = Dialogue.connected { $0.dynacast = dynacast }
-        dialogue.publish()
+        dialogue.publish(layers: layers)
         _ = dialogue.media(.stateChanged(.publisher, .connected))
         _ = dialogue.said()
         return dialogue
@@ -38,12 +38,29 @@ import Testing
     func `a picture waits while nobody takes it, and goes on in whatever quality somebody does`(codec: String?) {
         let dialogue = Self.publishing()
         let waits = dialogue.server(Self.update(Self.nothing, of: codec))
-        #expect(waits == ["! 1 waits", "* unwanted TR_mine"])
+        #expect(waits == ["! 1 waits", "* TR_mine is taken by nobody"])
         // Said again, as it may be.
         #expect(dialogue.server(Self.update(Self.nothing, of: codec)).isEmpty)
         let goesOn = dialogue.server(Self.update(Self.qualities(true, false, false), of: codec))
-        #expect(goesOn == ["! 1 goes on", "* wanted TR_mine"])
+        #expect(goesOn == ["! 1 up to high", "* TR_mine is taken up to high"])
         #expect(dialogue.server(Self.update(Self.qualities(true, true, true), of: codec)).isEmpty)
+    }
+
+    @Test func `of layers those are sent that somebody takes, and nothing where nobody takes any`() {
+        let sizes = [(VideoQuality.low, 160), (.medium, 320), (.high, 640)]
+        let layers = sizes.map { VideoLayer(quality: $0.0, width: $0.1, height: $0.1 * 9 / 16) }
+        let dialogue = Self.publishing(layers: layers)
+        let less = dialogue.server(Self.update(Self.qualities(true, true, false)))
+        #expect(less == ["! 1 up to medium", "* TR_mine is taken up to medium"])
+        #expect(dialogue.server(Self.update(Self.nothing)) == ["! 1 waits", "* TR_mine is taken by nobody"])
+        let names = LayerNames(layers)
+        func sent(upTo quality: VideoQuality?) -> [VideoQuality] {
+            VideoQuality.allCases.filter { names?.isWanted($0, upTo: quality) == true }
+        }
+        #expect(sent(upTo: nil).isEmpty && sent(upTo: .low) == [.low] && sent(upTo: .high) == [.low, .medium, .high])
+        // Who asks for less than there is gets the smallest.
+        let large = LayerNames(Array(layers.dropFirst()))
+        #expect(large?.isWanted(.medium, upTo: .low) == true && large?.isWanted(.high, upTo: .low) == false)
     }
 
     @Test func `what is said of other tracks and of other codecs of it is not of it`() {
@@ -62,12 +79,12 @@ import Testing
         _ = dialogue.signalLost()
         _ = dialogue.pass(.milliseconds(300))
         let resumed = dialogue.server(.reconnect(.init()))
-        #expect(resumed.prefix(2) == ["! 1 goes on", "* wanted TR_mine"])
+        #expect(resumed.prefix(2) == ["! 1 up to high", "* TR_mine is taken up to high"])
         _ = dialogue.server(Self.update(Self.nothing))
         _ = dialogue.server(.leave(.with { $0.action = .reconnect }))
         let joined = dialogue.server(Dialogue.join(sid: "PA_again"))
-        #expect(joined.contains("! 1 goes on") && joined.contains("! add vp8 as 1"))
+        #expect(joined.contains("! 1 up to high") && joined.contains("! add vp8 as 1"))
         // The new session's track was never said not to be wanted.
-        #expect(dialogue.machine.publishing.tracks.map(\.isWanted) == [true])
+        #expect(dialogue.machine.publishing.tracks.map(\.wanted) == [.high])
     }
 }

@@ -18,7 +18,7 @@ import Testing
     private static func publication(_ kind: MediaKind, playing media: MediaSource? = nil) -> LocalTrackPublication {
         LocalTrackPublication(
             id: LocalTrackID(rawValue: 1), options: TrackPublishOptions(name: "film", source: .camera), kind: kind,
-            media: media, picture: nil, room: nil)
+            playing: media.map { [$0] } ?? [], room: nil)
     }
 
     /// False when no more requests come.
@@ -58,13 +58,13 @@ import Testing
         var requests = video.keyFrameRequests.makeAsyncIterator()
         await video.use(try await connection.addTrack(.video).sender)
         var asked = [await Self.isAsked(&requests)]
-        await video.wantedChanged(false)
-        #expect(!video.isWanted)
+        await video.wantedChanged(nil)
+        #expect(video.wantedQuality == nil)
         // Of these nobody would see anything.
         await video.keyFrameRequested()
         await video.mutedChanged(true)
-        await video.wantedChanged(true)
-        #expect(video.isWanted && video.isMuted)
+        await video.wantedChanged(.high)
+        #expect(video.wantedQuality == .high && video.isMuted)
         await video.mutedChanged(false)
         asked.append(await Self.isAsked(&requests))
         video.stop()

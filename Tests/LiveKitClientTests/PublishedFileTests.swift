@@ -35,7 +35,7 @@ import Testing
         ) -> LocalTrackPublication {
             LocalTrackPublication(
                 id: LocalTrackID(rawValue: id), options: TrackPublishOptions(name: "film", source: source), kind: kind,
-                media: MediaSource(track: track), picture: beside, room: nil)
+                playing: [MediaSource(track: track)], picture: beside, room: nil)
         }
         video = publication(1, .video, .camera, Self.picture, beside: nil)
         audio = publication(2, .audio, .microphone, Self.voice, beside: video)
@@ -57,7 +57,7 @@ import Testing
 
     @Test func `has its sound beside the picture that somebody asked a key frame of`() async throws {
         await audio.use(try await connection.addTrack(.audio).sender)
-        await room.keyFrameRequested(video.id)
+        await room.told(.keyFrameRequested, video.id)
         try await expectSoundBesidePicture()
     }
 
@@ -85,7 +85,7 @@ import Testing
         for index in late.frames.indices { late.frames[index].decodeTime += 48_000 * 60 }
         let publication = LocalTrackPublication(
             id: LocalTrackID(rawValue: 3), options: TrackPublishOptions(name: "speech", source: .microphone),
-            kind: .audio, media: MediaSource(track: late), picture: nil, room: nil)
+            kind: .audio, playing: [MediaSource(track: late)], room: nil)
         await publication.use(try await connection.addTrack(.audio).sender)
         let origin = await publication.player?.origin
         await publication.use(try await connection.addTrack(.audio).sender)
@@ -105,7 +105,7 @@ import Testing
         ) -> LocalTrackPublication {
             LocalTrackPublication(
                 id: LocalTrackID(rawValue: id), options: TrackPublishOptions(name: "film", source: source), kind: kind,
-                media: media, picture: picture, room: nil)
+                playing: [media], picture: picture, room: nil)
         }
         var (pictures, sounds) = (
             MediaSource(track: Self.picture, ending: .stop), MediaSource(track: Self.voice, ending: .stop)
@@ -124,7 +124,7 @@ import Testing
     }
 
     @Test func `has its sound beside the picture that was there before it`() async throws {
-        await room.keyFrameRequested(video.id)
+        await room.told(.keyFrameRequested, video.id)
         await audio.use(try await connection.addTrack(.audio).sender)
         try await expectSoundBesidePicture()
     }

@@ -43,6 +43,47 @@ import Testing
         #expect(announced.simulcastCodecs.map(\.cid) == ["c1"])
     }
 
+    @Test func `layers are announced from the smallest on, and sent by the names that LiveKit gives them`() throws {
+        let dialogue = Dialogue.connected()
+        var options = Self.film
+        options.layers = [
+            VideoLayer(quality: .high, width: 640, height: 360, bitrate: 500_000),
+            VideoLayer(quality: .low, width: 160, height: 90, bitrate: 60_000),
+            VideoLayer(quality: .medium, width: 320, height: 180, bitrate: 150_000),
+        ]
+        dialogue.machine.publish(Self.id, .vp8, options, request: dialogue.request())
+        #expect(dialogue.said() == ["! add vp8 as 1 f h q"])
+        _ = dialogue.media(.trackAdded(Self.id, cid: "c1"))
+        guard case .addTrack(let announced)? = dialogue.requests.last else {
+            Issue.record("not announced")
+            return
+        }
+        #expect((announced.width, announced.height) == (640, 360))
+        let codec = try #require(announced.simulcastCodecs.first)
+        #expect(codec.videoLayerMode == .oneSpatialLayerPerStream)
+        for layers in [announced.layers, codec.layers] {
+            #expect(layers.map(\.quality) == [.low, .medium, .high])
+            #expect(layers.map(\.width) == [160, 320, 640] && layers.map(\.bitrate) == [60_000, 150_000, 500_000])
+        }
+        // Of two they are the first two names, as LiveKit's SDKs have it.
+        options.layers.remove(at: 2)
+        dialogue.machine.publish(LocalTrackID(rawValue: 2), .vp8, options, request: dialogue.request())
+        #expect(dialogue.said() == ["! add vp8 as 2 h q"])
+    }
+
+    @Test(arguments: [[VideoQuality.low], [.low, .low], [.low, .medium, .high, .high]])
+    func `what are no layers of a picture is refused, and so are those of sound`(qualities: [VideoQuality]) {
+        let dialogue = Dialogue.connected()
+        var options = Self.film
+        options.layers = qualities.map { VideoLayer(quality: $0, width: 160, height: 90) }
+        dialogue.machine.publish(Self.id, .vp8, options, request: dialogue.request())
+        let refusal = "= 2 failed: \(RoomError.invalidLayers)"
+        #expect(dialogue.said() == [refusal])
+        options.layers = [.low, .high].map { VideoLayer(quality: $0, width: 160, height: 90) }
+        dialogue.machine.publish(Self.id, .opus, options, request: RequestID(rawValue: 2))
+        #expect(dialogue.said() == [refusal])
+    }
+
     @Test func `tracks that come together are offered one exchange after the other`() {
         let dialogue = Dialogue.connected()
         for number in [1, 2] as [UInt32] {

@@ -15,7 +15,7 @@ import Testing
             payload: [0x10, 2, 0, 0x9d, 0x01, 0x2a, 64, 0, 64, 0], decodeTime: 0, duration: 3_000, isKeyFrame: true)
         let publication = LocalTrackPublication(
             id: LocalTrackID(rawValue: 1), options: TrackPublishOptions(name: "film", source: .camera), kind: .video,
-            media: MediaSource(track: MediaTrack(format: .vp8, frames: [frame])), picture: nil, room: nil)
+            playing: [MediaSource(track: MediaTrack(format: .vp8, frames: [frame]))], room: nil)
         let sender = try await connection.addTrack(.video).sender
         // `Room.mediaHappened` is in `use`, or on its way there; `Room.unpublish` goes between.
         publication.stop()

@@ -39,9 +39,9 @@ actor MediaConnections {
     private var nextWaiter = 0
 
     private var channels: [DataLabel: DataChannel] = [:]
-    private var senders: [LocalTrackID: RTPTransceiver] = [:]
+    private var senders: [LocalTrackID: Sending] = [:]
     /// Of tracks that are over.
-    private var idle: [RTPTransceiver] = []
+    private var idle: [Sending] = []
     private var receivers: [TransceiverID: RTPTransceiver] = [:]
     private static let earlyLimit = 256
     /// Candidates of the server's that came before its first description.
@@ -50,6 +50,11 @@ actor MediaConnections {
     private var isClosed = false
     /// Told what concerns the encoder of a track of ours.
     private let tell: @Sendable (EncoderNews, LocalTrackID) async -> Void
+
+    private struct Sending {
+        let transceiver: RTPTransceiver
+        let encodings: [SendEncoding]
+    }
 
     init(
         configuration: PeerConnectionConfiguration, waitForListeners: @escaping @Sendable () async -> Void,
@@ -157,11 +162,11 @@ actor MediaConnections {
         await subscriber.close()
     }
 
-    func sender(of track: LocalTrackID) -> RTPSender? { senders[track]?.sender }
+    func sender(of track: LocalTrackID) -> RTPSender? { senders[track]?.transceiver.sender }
 
     /// The most that the encoder of a track is to make.
     func limitBitrate(of track: LocalTrackID, to maximum: Bitrate) async {
-        guard let transceiver = senders[track] else { return }
+        guard let transceiver = senders[track]?.transceiver else { return }
         var limits: SenderBitrateLimits = transceiver.kind == .video ? .video : .audio
         limits.maximum = maximum
         limits.minimum = min(limits.minimum, maximum)
@@ -211,16 +216,16 @@ actor MediaConnections {
         case .useServers(let servers):
             let usable = Self.usable(servers)
             for connection in [publisher, subscriber] { try? await connection.setICEServers(usable) }
-        case .addTrack(let id, let format):
+        case .addTrack(let id, let format, let encodings):
             do throws(PeerConnectionError) {
-                try await addTrack(id, format)
+                try await addTrack(id, format, encodings)
             } catch {
                 if !isClosed { await report(.trackRefused(id, "\(error)")) }
             }
         case .removeTrack(let id):
-            guard let transceiver = senders.removeValue(forKey: id) else { return }
-            try? await publisher.setDirection(.inactive, of: transceiver)
-            idle.append(transceiver)
+            guard let sending = senders.removeValue(forKey: id) else { return }
+            try? await publisher.setDirection(.inactive, of: sending.transceiver)
+            idle.append(sending)
         }
     }
 
@@ -234,25 +239,34 @@ actor MediaConnections {
         }
     }
 
-    private func addTrack(_ id: LocalTrackID, _ format: PayloadFormat) async throws(PeerConnectionError) {
+    private func addTrack(
+        _ id: LocalTrackID, _ format: PayloadFormat, _ encodings: [SendEncoding]
+    ) async throws(PeerConnectionError) {
         let kind: MediaKind = format.isVideo ? .video : .audio
         // What was encoded already can be sent as nothing else.
         let codecs = (Self.audioCodecs + Self.videoCodecs).filter { $0.payloadFormat == format }
         guard !codecs.isEmpty else { return await report(.trackRefused(id, "\(format.codecName) is not sent")) }
-        let transceiver = try await makeSender(kind)
+        let transceiver = try await makeSender(kind, encodings)
         try await publisher.setCodecPreferences(codecs, of: transceiver)
-        senders[id] = transceiver
+        senders[id] = Sending(transceiver: transceiver, encodings: encodings)
         let name = await publisher.trackID(of: transceiver) ?? ""
         await report(.trackAdded(id, cid: name))
     }
 
-    private func makeSender(_ kind: MediaKind) async throws(PeerConnectionError) -> RTPTransceiver {
-        for (place, transceiver) in idle.enumerated() where transceiver.kind == kind {
-            guard try await publisher.sendAnother(on: transceiver) else { continue }
+    private func makeSender(
+        _ kind: MediaKind, _ encodings: [SendEncoding]
+    ) async throws(PeerConnectionError) -> RTPTransceiver {
+        for (place, former) in idle.enumerated()
+        where former.transceiver.kind == kind && former.encodings == encodings {
+            guard try await publisher.sendAnother(on: former.transceiver) else { continue }
             idle.remove(at: place)
-            return transceiver
+            // Of the track before, nobody may have wanted them.
+            for encoding in encodings {
+                try await former.transceiver.sender.setLayer(encoding.rid, isActive: true)
+            }
+            return former.transceiver
         }
-        return try await publisher.addTransceiver(kind, direction: .sendonly)
+        return try await publisher.addTransceiver(kind, direction: .sendonly, sendEncodings: encodings)
     }
 
     private func addCandidate(_ target: SignalTarget, _ json: String) async {
@@ -330,7 +344,7 @@ actor MediaConnections {
             await report(.candidate(target, json: json, isLast: candidate.candidate.isEmpty))
         case .connectionStateChange(let state, _): await report(.stateChanged(target, state))
         case .keyFrameRequested(let transceiver):
-            guard let track = senders.first(where: { $0.value == transceiver })?.key else { return }
+            guard let track = senders.first(where: { $0.value.transceiver == transceiver })?.key else { return }
             await tell(.keyFrameRequested, track)
         case .dataChannel(let channel):
             guard let label = DataLabel(rawValue: channel.label) else { return }
@@ -344,8 +358,8 @@ actor MediaConnections {
 
     private func targetChanged(_ target: TargetBitrate) async {
         guard !isClosed else { return }
-        for (track, transceiver) in senders {
-            if let bitrate = target[transceiver.id] { await tell(.targetBitrateChanged(bitrate), track) }
+        for (track, sending) in senders {
+            if let bitrate = target[sending.transceiver.id] { await tell(.targetBitrateChanged(bitrate), track) }
         }
     }
 

@@ -47,8 +47,8 @@ enum MediaCommand: Sendable {
     case addCandidate(SignalTarget, json: String)
     /// Other ICE servers, or other credentials, for the restart that follows.
     case useServers([LiveKitICEServer])
-    /// Adds a track; answered by `trackAdded`.
-    case addTrack(LocalTrackID, PayloadFormat)
+    /// Adds a track, which may have layers; answered by `trackAdded`.
+    case addTrack(LocalTrackID, PayloadFormat, [SendEncoding])
     case removeTrack(LocalTrackID)
 }
 

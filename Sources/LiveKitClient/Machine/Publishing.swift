@@ -17,6 +17,7 @@ struct Publishing {
         let id: LocalTrackID
         let format: PayloadFormat
         let options: TrackPublishOptions
+        let layers: LayerNames
         var step = Step.adding
         /// Its name in our offer, by which the server is told of it; nil until it has a sender.
         var cid: String?
@@ -24,8 +25,8 @@ struct Publishing {
         /// Its last sid: kept while it is published again in a new session.
         var lastSID: TrackSID?
         var isMuted: Bool
-        /// Somebody takes it, or nothing was said of that.
-        var isWanted = true
+        /// The best quality in which anybody takes it; nil: nobody does.
+        var wanted: VideoQuality? = .high
         /// The request to publish it; nil once that is completed.
         var request: RequestID?
     }
@@ -56,11 +57,18 @@ extension RoomClientMachine {
         guard self.options.encryption == nil || FrameCryptor.canSeal(format) else {
             return put(.complete(request, .failure(.notEncryptable)))
         }
-        publishing.tracks.append(
-            Publishing.Track(
-                id: id, format: format, options: options, isMuted: options.isMuted, request: request))
+        guard let layers = LayerNames(options.layers), format.isVideo || layers.qualities.isEmpty else {
+            return put(.complete(request, .failure(.invalidLayers)))
+        }
+        let track = Publishing.Track(
+            id: id, format: format, options: options, layers: layers, isMuted: options.isMuted, request: request)
+        publishing.tracks.append(track)
         // Otherwise `publishAgain` adds it, with the others, to the connections of the new session.
-        if mediaExists { put(.media(.addTrack(id, format))) }
+        if mediaExists { add(track) }
+    }
+
+    private mutating func add(_ track: Publishing.Track) {
+        put(.media(.addTrack(track.id, track.format, track.layers.encodings)))
     }
 
     private var mediaExists: Bool {
@@ -77,7 +85,7 @@ extension RoomClientMachine {
             publishing.tracks[place].step = .adding
             publishing.tracks[place].cid = nil
             publishing.tracks[place].info = nil
-            put(.media(.addTrack(publishing.tracks[place].id, publishing.tracks[place].format)))
+            add(publishing.tracks[place])
         }
     }
 
@@ -181,7 +189,7 @@ extension RoomClientMachine {
         put(.tell(.localTrackMuted(sid, isMuted: isMuted)))
     }
 
-    /// Up to which quality anybody wants a track of ours (dynacast). It has one layer, which is for all qualities.
+    /// Up to which quality anybody wants a track of ours (dynacast).
     mutating func qualitiesWanted(_ update: LiveKitSubscribedQualityUpdate) {
         guard options.dynacast, let place = publishing.place(of: TrackSID(update.trackSid)) else { return }
         let codec = publishing.tracks[place].format.codecName
@@ -194,20 +202,23 @@ extension RoomClientMachine {
         } else {
             return
         }
-        setWanted(place, qualities.contains(where: \.enabled))
+        let wanted = qualities.filter(\.enabled).compactMap { VideoQuality($0.quality) }.max()
+        // What is encoded once is for all qualities.
+        let isOne = publishing.tracks[place].layers.qualities.isEmpty
+        setWanted(place, isOne ? wanted.map { _ in .high } : wanted)
     }
 
     /// A connection begins: what nobody wanted on the last one may be wanted now, which nothing would say.
     mutating func everythingIsWanted() {
-        for place in publishing.tracks.indices { setWanted(place, true) }
+        for place in publishing.tracks.indices { setWanted(place, .high) }
     }
 
-    private mutating func setWanted(_ place: Int, _ isWanted: Bool) {
-        guard publishing.tracks[place].isWanted != isWanted else { return }
-        publishing.tracks[place].isWanted = isWanted
-        put(.wanted(publishing.tracks[place].id, isWanted))
+    private mutating func setWanted(_ place: Int, _ quality: VideoQuality?) {
+        guard publishing.tracks[place].wanted != quality else { return }
+        publishing.tracks[place].wanted = quality
+        put(.wanted(publishing.tracks[place].id, quality))
         guard let sid = publishing.tracks[place].lastSID else { return }
-        put(.tell(.localTrackWanted(sid, isWanted: isWanted)))
+        put(.tell(.localTrackWanted(sid, quality: quality)))
     }
 
     /// Who may subscribe to our tracks: everybody, or those who are named.
@@ -266,23 +277,29 @@ extension Publishing.Track {
                 if options.isStereo { request.audioFeatures = [.tfStereo] }
                 return
             }
-            request.width = UInt32(clamping: options.width)
-            request.height = UInt32(clamping: options.height)
-            let layer = LiveKitVideoLayer.with {
-                $0.quality = .high
-                $0.width = UInt32(clamping: options.width)
-                $0.height = UInt32(clamping: options.height)
-                $0.bitrate = UInt32(clamping: options.bitrate)
-            }
-            request.layers = [layer]
+            let layers = self.videoLayers
+            if let largest = layers.last { (request.width, request.height) = (largest.width, largest.height) }
+            request.layers = layers
             request.simulcastCodecs = [
                 .with {
                     $0.codec = format.codecName
                     $0.cid = cid
-                    $0.layers = [layer]
+                    $0.layers = layers
+                    // Each a stream: in one of VP9 or AV1 all of them could be.
+                    if layers.count > 1 { $0.videoLayerMode = .oneSpatialLayerPerStream }
                 }
             ]
         }
+    }
+
+    /// From the smallest on.
+    private var videoLayers: [LiveKitVideoLayer] {
+        guard options.layers.isEmpty else {
+            return options.layers.sorted { $0.quality < $1.quality }.map(\.message)
+        }
+        let whole = VideoLayer(
+            quality: .high, width: options.width, height: options.height, bitrate: options.bitrate)
+        return [whole.message]
     }
 }
 

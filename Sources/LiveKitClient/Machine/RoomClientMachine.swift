@@ -86,7 +86,7 @@ struct RoomClientMachine {
     /// What does not change while the machine lives.
     struct Options {
         var autoSubscribe = true
-        /// Of tracks that nobody wants nothing is sent.
+        /// Pictures that nobody takes are not sent.
         var dynacast = false
         var attributes: [String: String] = [:]
         /// What messages and tracks are encrypted with.
@@ -131,8 +131,8 @@ struct RoomClientMachine {
         /// All packets of one frame of a data track, for the channel of data tracks.
         case sendFrame([[UInt8]])
         case tell(RoomEvent)
-        /// The track of ours is to be sent or, with false, is not.
-        case wanted(LocalTrackID, Bool)
+        /// The track of ours is to be sent up to this quality, or with nil not at all.
+        case wanted(LocalTrackID, VideoQuality?)
         case subscribed(TrackSID)
         case unsubscribed(TrackSID)
         /// The data track of ours with this handle now has this sid, or with nil is over.

@@ -4,7 +4,7 @@ public import RTCNetwork
 public struct ConnectOptions: Sendable {
     /// Everything that is published is received unasked.
     public var autoSubscribe = true
-    /// Dynacast: of tracks that nobody wants nothing is sent until somebody does; else they are sent all the same.
+    /// Dynacast: pictures, and layers of them, are not sent while nobody takes them; else they are sent all the same.
     public var dynacast = false
     /// Attributes of ours that the others see from the start; the token has to allow them.
     public var attributes: [String: String] = [:]

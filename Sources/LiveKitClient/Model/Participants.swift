@@ -126,13 +126,23 @@ public enum TrackSource: String, Sendable, Hashable, CaseIterable {
 }
 
 /// Which of a picture's sizes is wanted.
-public enum VideoQuality: String, Sendable, Hashable, CaseIterable {
+public enum VideoQuality: String, Sendable, Hashable, Comparable, CaseIterable {
     /// The smallest.
     case low
     /// The one in the middle.
     case medium
     /// The largest.
     case high
+
+    public static func < (one: Self, other: Self) -> Bool { one.rank < other.rank }
+
+    private var rank: Int {
+        switch self {
+        case .low: 0
+        case .medium: 1
+        case .high: 2
+        }
+    }
 }
 
 /// How well a participant is connected, in the server's judgement.
@@ -241,6 +251,16 @@ extension TrackSource {
 }
 
 extension VideoQuality {
+    /// Nil for `off`, and for what a newer protocol has.
+    init?(_ message: LiveKitVideoQuality) {
+        switch message {
+        case .low: self = .low
+        case .medium: self = .medium
+        case .high: self = .high
+        case .off, .UNRECOGNIZED: return nil
+        }
+    }
+
     var message: LiveKitVideoQuality {
         switch self {
         case .low: .low

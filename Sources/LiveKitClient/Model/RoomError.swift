@@ -21,6 +21,9 @@ public enum RoomError: Error, Sendable, Hashable {
     case requestRefused(RequestRefusal, message: String)
     /// Our side of a peer connection failed.
     case media(String)
+    /// `TrackPublishOptions.layers` are for pictures, two or three of them and each of another quality; files that are
+    /// played as layers are of one format.
+    case invalidLayers
     /// A message, with its topic, its recipients and what the protocol adds, is longer than `limit` bytes.
     case dataTooLarge(limit: Int)
     /// Too many messages are queued to be sent.
@@ -87,6 +90,8 @@ extension RoomError: CustomStringConvertible {
         case .requestRefused(let reason, let message):
             "The server refused it (\(reason.rawValue))" + (message.isEmpty ? "." : ": \(message)")
         case .media(let how): "The media connection failed: \(how)"
+        case .invalidLayers:
+            "The layers of a picture are two or three, each of another quality, and all of one format."
         case .dataTooLarge(let limit): "The message, with what goes along, is longer than \(limit) bytes."
         case .dataBacklog: "Too many messages wait to be sent."
         case .dataTrackEnded: "The data track is not published any more."

@@ -62,9 +62,10 @@ public enum RoomEvent: Sendable {
     /// The server has muted a track of ours (true), or unmuted it (false). `LocalTrackPublication.setMuted` causes no
     /// such event.
     case localTrackMuted(TrackSID, isMuted: Bool)
-    /// With `ConnectOptions.dynacast`: nobody takes the pictures of a track of ours (false), and nothing is sent on it
-    /// until somebody does (true). Each connection begins as if somebody did.
-    case localTrackWanted(TrackSID, isWanted: Bool)
+    /// With `ConnectOptions.dynacast`: the best quality in which anybody takes the pictures of a track of ours, or nil
+    /// while nobody takes them. Layers of more are not sent; what has no layers is `high`, or not sent. Each connection
+    /// begins as if everything was taken.
+    case localTrackWanted(TrackSID, quality: VideoQuality?)
     /// A message for us, or for everybody, has come (`Room.publish(data:)` of another participant, or the server's).
     case dataReceived(DataReceived)
     /// A participant publishes a data track: from now on, or already when we came. `Room.subscribe` gives its frames.

@@ -13,6 +13,9 @@ public struct TrackPublishOptions: Sendable, Hashable {
     /// About so many bits per second; servers may choose layers by it, and of frames that are handed in
     /// `LocalTrackPublication.targetBitrates` asks for no more. 0 if it is not known.
     public var bitrate = 0
+    /// The sizes in which a picture is encoded: none where it is encoded once, else two or three, each of another
+    /// quality. Each frame is then of one of them. The size and the bitrate of the track are those of the largest.
+    public var layers: [VideoLayer] = []
     /// Opus with two channels that differ.
     public var isStereo = false
 

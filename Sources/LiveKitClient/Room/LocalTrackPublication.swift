@@ -29,6 +29,7 @@ public final class LocalTrackPublication: Sendable {
     let id: LocalTrackID
     /// For the sound of a file: the publication of its picture, with which the sound keeps in step.
     let picture: LocalTrackPublication?
+    private let layers: LayerNames?
     private weak let room: Room?
     /// What goes out of a frame; nothing of one that cannot be encrypted.
     private let seal: (@Sendable (EncodedFrame) -> EncodedFrame?)?
@@ -38,26 +39,28 @@ public final class LocalTrackPublication: Sendable {
     private struct State {
         var sid: TrackSID
         var isMuted: Bool
-        /// Somebody takes it, or dynacast is off.
-        var isWanted = true
+        /// The best quality in which anybody takes it; high without dynacast.
+        var wanted: VideoQuality? = .high
         /// It was withdrawn, or the room has ended.
         var isStopped = false
         var sender: RTPSender?
-        /// What is played, if it is a file.
-        var media: MediaSource?
-        var player: FilePlayer?
-        var task: Task<Void, Never>?
+        /// What is played: a file, or one for each layer, from the smallest on.
+        var media: [MediaSource]
+        /// One for each of those, once there is a connection.
+        var players: [FilePlayer] = []
+        var tasks: [Task<Void, Never>] = []
 
         /// Nothing is to be sent.
-        var isPaused: Bool { isMuted || !isWanted }
+        var isPaused: Bool { isMuted || wanted == nil }
     }
 
     /// Written by the room; read by tasks that send.
     private let state: Mutex<State>
 
+    /// - Parameter media: of layers one for each, from the smallest on.
     init(
-        id: LocalTrackID, options: TrackPublishOptions, kind: MediaKind, media: MediaSource?,
-        picture: LocalTrackPublication?, room: Room?, seal: (@Sendable (EncodedFrame) -> EncodedFrame?)? = nil
+        id: LocalTrackID, options: TrackPublishOptions, kind: MediaKind, playing media: [MediaSource] = [],
+        picture: LocalTrackPublication? = nil, room: Room?, seal: (@Sendable (EncodedFrame) -> EncodedFrame?)? = nil
     ) {
         self.id = id
         self.picture = picture
@@ -66,10 +69,11 @@ public final class LocalTrackPublication: Sendable {
         self.kind = kind
         name = options.name
         source = options.source
+        // Others are refused by the machine.
+        layers = LayerNames(options.layers)
         (keyFrameRequests, requests) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         (targetBitrates, bitrates) = AsyncStream.makeStream(of: Bitrate.self, bufferingPolicy: .bufferingNewest(1))
-        bitrateLimit =
-            media == nil && options.bitrate > 0 ? Bitrate(bitsPerSecond: Int64(options.bitrate)) : nil
+        bitrateLimit = media.isEmpty ? options.bitrateLimit : nil
         state = Mutex(State(sid: TrackSID(""), isMuted: options.isMuted, media: media))
     }
 
@@ -77,21 +81,29 @@ public final class LocalTrackPublication: Sendable {
     public var sid: TrackSID { state.withLock { $0.sid } }
     /// The others are told that the track is muted, and nothing is sent on it.
     public var isMuted: Bool { state.withLock { $0.isMuted } }
-    /// Somebody takes the track. Otherwise nothing is sent on it, and an encoder can rest until `keyFrameRequests`
-    /// tells that somebody does. True without `ConnectOptions.dynacast`.
-    public var isWanted: Bool { state.withLock { $0.isWanted } }
+    /// The best quality in which anybody takes the track; nil while nobody does. Of more, nothing is sent, and its
+    /// encoder can rest until `keyFrameRequests` tells that somebody does. `high` without `ConnectOptions.dynacast`,
+    /// and of a track without layers where it is taken at all.
+    public var wantedQuality: VideoQuality? { state.withLock { $0.wanted } }
 
     /// Packs and sends one frame now: the encoder sets the pace. The frame is dropped, without an error, while there is
-    /// no connection, while the track is muted or nobody wants it, and when it has another format than the track was
-    /// published with.
+    /// no connection, while the track is muted or nobody wants the frame, and when it has another format than the track
+    /// was published with, or is of a layer that the track does not have.
     ///
-    /// When a picture has to be one that can be decoded by itself, `keyFrameRequests` says. How loud sound is (who is
-    /// speaking) rooms learn from `frame.metadata.audioLevel` alone, which is up to whoever encodes it.
-    public func send(_ frame: EncodedFrame) async {
+    /// When a picture has to be one that can be decoded by itself, `keyFrameRequests` says, of all layers together. How
+    /// loud sound is (who is speaking) rooms learn from `frame.metadata.audioLevel` alone, which is up to whoever
+    /// encodes it.
+    ///
+    /// - Parameter layer: which of `TrackPublishOptions.layers` it is of; nil where there are none.
+    public func send(_ frame: EncodedFrame, layer: VideoQuality? = nil) async {
         guard let sender = state.withLock({ $0.isPaused ? nil : $0.sender }),
             let frame = seal.map({ $0(frame) }) ?? frame
         else { return }
-        try? await sender.send(frame)
+        guard let layers, !layers.qualities.isEmpty else {
+            if layer == nil { try? await sender.send(frame) }
+            return
+        }
+        if let rid = layer.flatMap({ layers[$0] }) { try? await sender.send(frame, rid: rid) }
     }
 
     /// Mutes the track for everybody, or lets it be heard or seen again.
@@ -106,70 +118,86 @@ public final class LocalTrackPublication: Sendable {
 
     func mutedChanged(_ isMuted: Bool) async { await pausing { $0.isMuted = isMuted } }
 
-    func wantedChanged(_ isWanted: Bool) async { await pausing { $0.isWanted = isWanted } }
+    func wantedChanged(_ quality: VideoQuality?) async {
+        await setLayers(of: state.withLock { $0.sender }, upTo: quality)
+        await pausing { $0.wanted = quality }
+    }
+
+    /// Layers that are wanted anew begin with key frames, which the connection asks for.
+    private func setLayers(of sender: RTPSender?, upTo wanted: VideoQuality?) async {
+        guard let layers, let sender else { return }
+        for quality in layers.qualities {
+            guard let rid = layers[quality] else { continue }
+            // A connection that is over sends nothing in any case.
+            try? await sender.setLayer(rid, isActive: layers.isWanted(quality, upTo: wanted))
+        }
+    }
 
     private func pausing(_ change: @Sendable (inout State) -> Void) async {
-        let (player, wasPaused, isPaused) = state.withLock { state in
+        let (players, wasPaused, isPaused) = state.withLock { state in
             let wasPaused = state.isPaused
             change(&state)
-            return (state.player, wasPaused, state.isPaused)
+            return (state.players, wasPaused, state.isPaused)
         }
-        await player?.setPaused(isPaused)
+        for player in players { await player.setPaused(isPaused) }
         if wasPaused, !isPaused { requestKeyFrame() }
     }
 
     /// The connection that it goes over is another one.
     func use(_ sender: RTPSender) async {
-        let (old, media, wasPaused) = state.withLock { state in (state.player, state.media, state.isPaused) }
-        var player: FilePlayer?
-        var task: Task<Void, Never>?
-        if let media {
+        let (old, media, wasPaused) = state.withLock { state in (state.players, state.media, state.isPaused) }
+        var players: [FilePlayer] = []
+        for (place, file) in media.enumerated() {
             // A file goes on where it was, and what waits for its place in the file goes on waiting.
-            let source = if let old { await old.source } else { media }
-            let waiting = await source.hasBegun ? nil : old?.origin
-            let beside = await picture?.player?.origin
-            let next = FilePlayer(playing: source, on: sender, transform: seal)
+            let before = old.indices.contains(place) ? old[place] : nil
+            let source = if let before { await before.source } else { file }
+            let waiting = await source.hasBegun ? nil : before?.origin
+            let beside = if let first = players.first { await first.origin } else { await picture?.player?.origin }
+            let rid = layers.flatMap { $0.qualities.isEmpty ? nil : $0[$0.qualities[place]] }
+            let next = FilePlayer(playing: source, on: sender, layer: rid, transform: seal)
             await next.begin(at: beside ?? waiting)
             await next.setPaused(wasPaused)
-            (player, task) = (next, Task { await next.run() })
+            players.append(next)
         }
+        let tasks = players.map { player in Task { await player.run() } }
         // Meanwhile the track may have been withdrawn or muted.
         let last = state.withLock { state in
-            guard !state.isStopped else { return task }
-            defer { (state.sender, state.player, state.task) = (sender, player, task) }
-            return state.task
+            guard !state.isStopped else { return tasks }
+            defer { (state.sender, state.players, state.tasks) = (sender, players, tasks) }
+            return state.tasks
         }
-        last?.cancel()
-        // Whoever mutes it may come before the player is here, or while it is told.
+        for task in last { task.cancel() }
+        // Whoever mutes it may come before the players are here, or while they are told.
         var isPaused = wasPaused
         while isPaused != state.withLock({ $0.isPaused }) {
             isPaused.toggle()
-            await player?.setPaused(isPaused)
+            for player in players { await player.setPaused(isPaused) }
         }
+        await setLayers(of: sender, upTo: wantedQuality)
         await followPicture()
         requestKeyFrame()
     }
 
     func keyFrameRequested() async {
-        await player?.keyFrameRequested()
+        for player in state.withLock({ $0.players }) { await player.keyFrameRequested() }
         requestKeyFrame()
     }
 
     /// In one session after the other the estimates are of other paths.
     func targetBitrateChanged(_ bitrate: Bitrate) {
-        guard state.withLock({ $0.media == nil }) else { return }
+        guard state.withLock({ $0.media.isEmpty }) else { return }
         bitrates.yield(bitrate)
     }
 
     /// Asks whoever hands in frames. While it is muted, or not wanted, nobody would see the frame, and the end of that
     /// asks for one.
     private func requestKeyFrame() {
-        guard kind == .video, state.withLock({ $0.media == nil && !$0.isPaused }) else { return }
+        guard kind == .video, state.withLock({ $0.media.isEmpty && !$0.isPaused }) else { return }
         requests.yield()
     }
 
     /// What is played now; nil before there is a connection, and where frames are handed in.
-    var player: FilePlayer? { state.withLock { $0.player } }
+    var player: FilePlayer? { state.withLock { $0.players.first } }
 
     /// The picture has gone to a key frame of its file, which is ahead: the sound goes there too.
     func followPicture() async {
@@ -178,14 +206,25 @@ public final class LocalTrackPublication: Sendable {
     }
 
     func stop() {
-        let task = state.withLock { state in
+        let tasks = state.withLock { state in
             state.isStopped = true
             state.sender = nil
-            defer { state.task = nil }
-            return state.task
+            defer { state.tasks = [] }
+            return state.tasks
         }
-        task?.cancel()
+        for task in tasks { task.cancel() }
         requests.finish()
         bitrates.finish()
+    }
+}
+
+extension TrackPublishOptions {
+    /// The most that the encoder of the track is to make, all layers together; nil where that is not said.
+    fileprivate var bitrateLimit: Bitrate? {
+        let bitrates = (layers.isEmpty ? [bitrate] : layers.map(\.bitrate)).map {
+            Bitrate(bitsPerSecond: Int64($0)).bitsPerSecond
+        }
+        guard bitrates.allSatisfy({ $0 > 0 }) else { return nil }
+        return Bitrate(bitsPerSecond: bitrates.reduce(0, +))
     }
 }

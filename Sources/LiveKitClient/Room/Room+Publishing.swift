@@ -12,14 +12,15 @@ extension Room {
     /// - Parameters:
     ///   - format: of all frames that will be sent.
     ///   - options: what the others are told of the track.
-    /// - Throws: `notConnected` outside of a room; `notEncryptable` when encryption is on and frames of this format
-    ///   cannot be encrypted (VP9, AV1, H.265); `requestRefused`, such as `notAllowed`; `timedOut` when the server has
-    ///   not answered in 10 seconds; `media` when the peer connection does not send the format; `disconnected`, or the
-    ///   error that ended the connection, when the room is lost meanwhile; `cancelled` when the task is.
+    /// - Throws: `notConnected` outside of a room; `invalidLayers`; `notEncryptable` when encryption is on and frames
+    ///   of this format cannot be encrypted (VP9, AV1, H.265); `requestRefused`, such as `notAllowed`; `timedOut` when
+    ///   the server has not answered in 10 seconds; `media` when the peer connection does not send the format;
+    ///   `disconnected`, or the error that ended the connection, when the room is lost meanwhile; `cancelled` when the
+    ///   task is.
     public func publish(
         _ format: PayloadFormat, options: TrackPublishOptions
     ) async throws(RoomError) -> LocalTrackPublication {
-        try await publish(format, options, playing: nil, beside: nil)
+        try await publish(format, options, playing: [], beside: nil)
     }
 
     /// Publishes a file's track, which is played at its speed, again and again or once.
@@ -36,20 +37,48 @@ extension Room {
         roundLength: Interval? = nil, options: TrackPublishOptions
     ) async throws(RoomError) -> LocalTrackPublication {
         var options = options
+        options.layers = []
         if track.format.isVideo { (options.width, options.height) = (track.width, track.height) }
         return try await publish(
-            track.format, options, playing: MediaSource(track: track, ending: ending, roundLength: roundLength),
+            track.format, options, playing: [MediaSource(track: track, ending: ending, roundLength: roundLength)],
             beside: picture)
     }
 
+    /// Publishes files that hold one picture in several sizes, as layers of one track (simulcast). Their key frames are
+    /// to lie at the same times: a request for one makes all of them jump.
+    ///
+    /// - Parameters:
+    ///   - layers: two or three, of one format; the smallest is `VideoQuality.low`, the next `medium`.
+    ///   - roundLength: as in `publish(playing:beside:ending:roundLength:options:)`.
+    ///   - options: what the others are told of the track; `layers` are those of the files.
+    /// - Throws: as `publish(_:options:)`.
+    public func publish(
+        layers: [MediaTrack], ending: MediaSource.Ending = .loop, roundLength: Interval? = nil,
+        options: TrackPublishOptions
+    ) async throws(RoomError) -> LocalTrackPublication {
+        let files = layers.sorted { $0.width * $0.height < $1.width * $1.height }
+        guard let format = files.first?.format, files.allSatisfy({ $0.format == format }),
+            (2...VideoQuality.allCases.count).contains(files.count)
+        else { throw .invalidLayers }
+        var options = options
+        options.layers = zip(VideoQuality.allCases, files).map { quality, file in
+            VideoLayer(quality: quality, width: file.width, height: file.height)
+        }
+        let length = roundLength ?? files.map(\.duration).max()
+        return try await publish(
+            format, options, playing: files.map { MediaSource(track: $0, ending: ending, roundLength: length) },
+            beside: nil)
+    }
+
+    /// - Parameter media: what is played; of layers one for each, from the smallest on.
     private func publish(
-        _ format: PayloadFormat, _ options: TrackPublishOptions, playing media: MediaSource?,
+        _ format: PayloadFormat, _ options: TrackPublishOptions, playing media: [MediaSource],
         beside picture: LocalTrackPublication?
     ) async throws(RoomError) -> LocalTrackPublication {
         lastTrack += 1
         let id = LocalTrackID(rawValue: lastTrack)
         let publication = LocalTrackPublication(
-            id: id, options: options, kind: format.isVideo ? .video : .audio, media: media, picture: picture,
+            id: id, options: options, kind: format.isVideo ? .video : .audio, playing: media, picture: picture,
             room: self, seal: seal())
         publications[id] = publication
         do throws(RoomError) {
@@ -93,9 +122,9 @@ extension Room {
         await takeSoundAlong(publication)
     }
 
-    func wantedChanged(_ id: LocalTrackID, _ isWanted: Bool) async {
+    func wantedChanged(_ id: LocalTrackID, _ quality: VideoQuality?) async {
         guard let publication = publications[id] else { return }
-        await publication.wantedChanged(isWanted)
+        await publication.wantedChanged(quality)
         await takeSoundAlong(publication)
     }
 

@@ -265,7 +265,7 @@ public actor Room {
         case .sendData(let label, let bytes): media?.enqueue(bytes, label)
         case .sendFrame(let packets): media?.enqueue(frame: packets)
         case .tell(let event): await tell(event)
-        case .wanted(let id, let isWanted): await wantedChanged(id, isWanted)
+        case .wanted(let id, let quality): await wantedChanged(id, quality)
         case .subscribed(let sid): await subscribed(sid)
         case .unsubscribed(let sid):
             guard let track = tracks.removeValue(forKey: sid) else { return }

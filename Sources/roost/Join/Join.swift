@@ -39,7 +39,13 @@ struct Join: AsyncParsableCommand {
             valueName: "file"))
     var publish: [String] = []
 
-    @Flag(help: "Send a picture only while somebody in the room takes it.")
+    @Option(
+        help: ArgumentHelp(
+            "A file that holds the picture of --publish in another size, sent beside it for those with less room "
+                + "(simulcast); once or twice.", valueName: "file"))
+    var layer: [String] = []
+
+    @Flag(help: "Send a picture, and each size of it, only while somebody in the room takes it.")
     var dynacast = false
 
     @Flag(help: "Publish each file once; else it begins again at its end.")
@@ -92,6 +98,12 @@ struct Join: AsyncParsableCommand {
         guard e2eeKey != "", ProcessInfo.processInfo.environment["ROOST_E2EE_KEY"] != "" else {
             throw ValidationError("--e2ee-key and ROOST_E2EE_KEY take a password, and an empty one is none.")
         }
+        guard layer.isEmpty || publish.count == 1 else {
+            throw ValidationError("--layer is about the picture of --publish, of which there is to be one then.")
+        }
+        guard layer.count < VideoQuality.allCases.count else {
+            throw ValidationError("--layer can be given twice: a picture has three sizes at the most.")
+        }
         guard topic == nil || !data.isEmpty else { throw ValidationError("--topic is about the messages of --data.") }
     }
 
@@ -100,7 +112,7 @@ struct Join: AsyncParsableCommand {
         let output = CallOutput(style: json ? .json : .text)
         do {
             let token = try access.makeToken()
-            let files = try publish.map(JoinFile.init)
+            let files = try publish.map { try JoinFile(path: $0, layers: layer) }
             let recorder = try record.map { folder in
                 guard !folder.isEmpty else { throw CommandError("--record wants the name of a folder.") }
                 do throws(RecordingFolderError) {
@@ -141,11 +153,26 @@ struct Join: AsyncParsableCommand {
 struct JoinFile {
     let name: String
     let media: MediaFile
+    /// Its picture in other sizes.
+    let layers: [MediaTrack]
 
-    init(path: String) throws {
+    /// - Parameter layers: files that hold its picture in other sizes.
+    init(path: String, layers: [String] = []) throws {
         name = URL(filePath: path).deletingPathExtension().lastPathComponent
+        media = try Self.read(path)
+        self.layers = try layers.map { layer in
+            guard let picture = media.video else { throw CommandError("\(path) holds no picture that has sizes") }
+            guard let track = try Self.read(layer).video else { throw CommandError("\(layer) holds no picture") }
+            guard track.format == picture.format else {
+                throw CommandError("\(layer) has its picture in another codec than \(path)")
+            }
+            return track
+        }
+    }
+
+    private static func read(_ path: String) throws -> MediaFile {
         do {
-            media = try MediaFile(path: path)
+            return try MediaFile(path: path)
         } catch {
             throw CommandError("\(error)")
         }

@@ -39,6 +39,7 @@ struct JoinCommand: Decodable {
     var message: String?
     var track: String?
     var file: String?
+    var layers: [String]?
     var folder: String?
     var limit: Int?
     var type: String?
@@ -101,7 +102,8 @@ extension JoinRunner {
         case .answer: try answer(command)
         case .mute: try await publication(command).setMuted(true)
         case .unmute: try await publication(command).setMuted(false)
-        case .publish: await publish(try JoinFile(path: command.needed(\.file, "file")))
+        case .publish:
+            await publish(try JoinFile(path: command.needed(\.file, "file"), layers: command.layers ?? []))
         case .unpublish:
             let publication = try publication(command)
             publications.removeAll { $0 === publication }

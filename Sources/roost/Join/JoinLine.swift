@@ -50,13 +50,12 @@ struct JoinLine {
             self.init(
                 "local_track_unpublished", "The track \(sid) of ours is no longer published.",
                 ["track": .text(sid.rawValue)])
-        case .localTrackWanted(let sid, let isWanted):
+        case .localTrackWanted(let sid, let quality):
             self.init(
                 "local_track_wanted",
-                isWanted
-                    ? "The track \(sid) of ours is wanted, and sent."
-                    : "Nobody wants the track \(sid) of ours: it waits.",
-                ["track": .text(sid.rawValue), "wanted": .flag(isWanted)])
+                quality.map { "The track \(sid) of ours is taken, in \($0) quality at the most." }
+                    ?? "Nobody takes the track \(sid) of ours: it waits.",
+                ["track": .text(sid.rawValue), "quality": .text(quality?.rawValue ?? "off")])
         case .localTrackMuted(let sid, let isMuted):
             self.init(
                 "local_track_muted", "The server has \(isMuted ? "muted" : "unmuted") the track \(sid) of ours.",

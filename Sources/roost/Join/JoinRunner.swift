@@ -220,7 +220,7 @@ final class JoinRunner {
     /// Publishes what a file holds: its first pictures as a camera's, its first sound as a microphone's.
     func publish(_ file: JoinFile) async {
         if let sentence = file.media.omission(from: file.name) { output.notice(sentence) }
-        let round = file.media.tracks.map(\.duration).max()
+        let round = (file.media.tracks + file.layers).map(\.duration).max()
         var picture: LocalTrackPublication?
         for track in [file.media.video, file.media.audio].compactMap({ $0 }) {
             let usual: TrackSource = track.format.isVideo ? .camera : .microphone
@@ -228,8 +228,14 @@ final class JoinRunner {
             var options = TrackPublishOptions(name: file.name, source: isFirst ? usual : .unknown)
             options.isStereo = track.channels == 2
             do throws(RoomError) {
-                let publication = try await room.publish(
-                    playing: track, beside: picture, ending: ending, roundLength: round, options: options)
+                let publication =
+                    if track.format.isVideo, !file.layers.isEmpty {
+                        try await room.publish(
+                            layers: [track] + file.layers, ending: ending, roundLength: round, options: options)
+                    } else {
+                        try await room.publish(
+                            playing: track, beside: picture, ending: ending, roundLength: round, options: options)
+                    }
                 if publication.kind == .video { picture = publication }
                 publications.append(publication)
             } catch {
