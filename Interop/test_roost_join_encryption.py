@@ -40,19 +40,20 @@ def test_what_the_sdk_encrypts_is_recorded_by_who_has_the_key(sfu, room, join, t
     assert recordings(tmp_path / "eve") == {}
 
 
-@pytest.mark.parametrize("files", [("webRtcTestVideo.ivf", "webRtcTestVideo.ogg"), ("webRtcTestVideo.mp4",)],
-                         ids=["VP8", "H264"])
+@pytest.mark.parametrize("files", [("webRtcTestVideo.ivf", "webRtcTestVideo.ogg"), ("webRtcTestVideo.mp4",),
+                                   ("webRtcTestVideo-vp9.ivf",)], ids=["VP8", "H264", "VP9"])
 def test_the_sdk_sees_and_hears_what_we_encrypt(sfu, room, join, files):
     ann, eve = sfu.join(room, "ann", "--key", KEY), sfu.join(room, "eve", "--key", OTHER_KEY)
     options = [option for name in files for option in ("--publish", MEDIA / name)]
     join("bob", "--e2ee-key", KEY, *options)
     for peer in (ann, eve):
         peer.wait_for("subscribed", who="bob", encryption="GCM")
-    ann.wait_for_picture(60, "webRtcTestVideo")
+    name = files[0].rpartition(".")[0]
+    ann.wait_for_picture(60, name)
     if len(files) > 1:
         wait_for_file(ann).check()
-    wait_until(lambda: eve.traffic("webRtcTestVideo")["packets"] >= 45, eve.process.transcript)
-    readable = [number for number in eve.report("webRtcTestVideo")["counters"] if number is not None]
+    wait_until(lambda: eve.traffic(name)["packets"] >= 45, eve.process.transcript)
+    readable = [number for number in eve.report(name)["counters"] if number is not None]
     assert len(readable) <= 1
 
 

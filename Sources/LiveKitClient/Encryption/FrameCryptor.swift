@@ -11,12 +11,11 @@ package enum FrameCryptor {
     /// Of what is behind the tag.
     private static let trailerLength = AES128GCM.nonceLength + 2
 
-    /// The codecs that LiveKit's SDKs can do it with, but for VP9: of that nothing stays readable, and our packetizer
-    /// reads what an encoder would tell it. Of AV1 they encrypt what packetizers have to read.
+    /// The codecs that LiveKit's SDKs can do it with. Of AV1 they encrypt what packetizers have to read.
     static func canSeal(_ format: PayloadFormat) -> Bool {
         switch format {
-        case .opus, .pcmu, .pcma, .vp8, .h264: true
-        case .vp9, .h265, .av1: false
+        case .opus, .pcmu, .pcma, .vp8, .vp9, .h264: true
+        case .h265, .av1: false
         }
     }
 

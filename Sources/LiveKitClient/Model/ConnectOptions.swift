@@ -16,7 +16,7 @@ public struct ConnectOptions: Sendable {
     /// Whether the server's certificate is checked. Only tests have a reason to say no.
     public var verifiesCertificates = true
     /// The keys with which sound, pictures and messages are encrypted between clients; nil where they are not. With it
-    /// we publish no data tracks, no VP9, AV1 and H.265, and what is encrypted with other keys, or not at all, is not
+    /// we publish no data tracks, no AV1 and H.265, and what is encrypted with other keys, or not at all, is not
     /// taken.
     ///
     /// The server still sees who is in the room, their names, metadata and attributes, the recipients of a message, and

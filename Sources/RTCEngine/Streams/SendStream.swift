@@ -109,7 +109,8 @@ public struct SendStream: Sendable {
         // A telephone key takes the place of sound.
         guard !tones.isSounding else { return false }
         payloads.removeAll()
-        packetizer.packetize(frame.payload.span.bytes, isSealed: frame.isSealed, into: &payloads)
+        packetizer.packetize(
+            frame.payload.span.bytes, isSealed: frame.isSealed, isKeyFrame: frame.isKeyFrame, into: &payloads)
         guard payloads.count > 0 else { return false }
         let timestamp = frame.timestamp &+ timestampOffset
         var payloadType = configuration.payloadType

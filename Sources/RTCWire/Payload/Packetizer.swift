@@ -55,16 +55,21 @@ public struct Packetizer: Sendable {
     /// (video), and empties the list beforehand when it should hold this frame only. A frame without content (no
     /// bytes, H.264 without a NAL unit, AV1 without a unit) adds nothing.
     ///
-    /// - Parameter isSealed: the frame was encrypted, so that its end means nothing here: of H.264, zeros at the end
-    ///   are part of it.
-    public mutating func packetize(_ frame: RawSpan, isSealed: Bool = false, into list: inout PayloadList) {
+    /// - Parameters:
+    ///   - isSealed: the frame was encrypted, so that its end means nothing here: of H.264, zeros at the end are part
+    ///     of it. Of VP9, nothing in it means anything.
+    ///   - isKeyFrame: of a VP9 frame that is sealed; others say it themselves.
+    public mutating func packetize(
+        _ frame: RawSpan, isSealed: Bool = false, isKeyFrame: Bool = false, into list: inout PayloadList
+    ) {
         switch machine {
         case .h264(let h264): h264.packetize(frame, isSealed: isSealed, into: &list)
         case .vp8(var vp8):
             vp8.packetize(frame, into: &list)
             machine = .vp8(vp8)
         case .vp9(var vp9):
-            vp9.packetize(frame, into: &list)
+            let content: VP9Packetizer.Content = isSealed ? .sealed(isKeyFrame: isKeyFrame) : .readable
+            vp9.packetize(frame, content, into: &list)
             machine = .vp9(vp9)
         case .av1(let av1): av1.packetize(frame, into: &list)
         case .h265(let h265): h265.packetize(frame, into: &list)

@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (PayloadFormat.opus, 0 as UInt8, 1), (.pcmu, 0, 1), (.vp8, 0, 10), (.vp8, 1, 3),
+        (PayloadFormat.opus, 0 as UInt8, 1), (.pcmu, 0, 1), (.vp8, 0, 10), (.vp8, 1, 3), (.vp9, 0x82, 0),
     ])
     func `what servers and packetizers look at stays readable, and all comes back`(
         _ format: PayloadFormat, _ first: UInt8, _ clear: Int

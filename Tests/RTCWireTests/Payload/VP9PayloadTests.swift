@@ -101,6 +101,25 @@ import Testing
         }
     }
 
+    @Test(arguments: [true, false])
+    func `of a picture that was encrypted nothing is read, not even what looks like a header`(isKeyFrame: Bool) throws {
+        var packetizer = Packetizer(format: .vp9, maximumPayloadSize: 700, firstPictureID: 1)
+        var depacketizer = Depacketizer(format: .vp9)
+        var list = PayloadList()
+        // It looks like the other kind.
+        let sealed = isKeyFrame ? Self.interFrame : Self.keyFrame
+        packetizer.packetize(sealed.span.bytes, isSealed: true, isKeyFrame: isKeyFrame, into: &list)
+        var joined: [UInt8] = []
+        for index in 0..<list.count {
+            let payload = Array(list.bytes[list.range(index)])
+            let descriptor = try #require(VP9PayloadDescriptor(payload))
+            #expect(descriptor.isInterPredicted == !isKeyFrame && descriptor.structure == nil)
+            #expect(depacketizer.startsKeyFrame(payload) == (isKeyFrame && index == 0))
+            #expect(depacketizer.append(payload, to: &joined))
+        }
+        #expect(list.count > 1 && joined == sealed)
+    }
+
     /// A payload of one layer: picture 5, S as said.
     private func layer(
         _ spatial: UInt8, begins: Bool, ends: Bool, isKey: Bool = false, picture: UInt16 = 5, _ data: [UInt8]

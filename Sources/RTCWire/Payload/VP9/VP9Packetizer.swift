@@ -1,6 +1,13 @@
 /// RFC 9628: a picture of one layer in pieces of equal size, each after a descriptor with a 15-bit picture id. Key
 /// pictures tell their size. Several frames that were joined to a superframe stay so, with its index in the last piece.
 struct VP9Packetizer: Sendable {
+    /// Whether a picture tells what it is.
+    enum Content {
+        case readable
+        /// It was encrypted; it goes without its size.
+        case sealed(isKeyFrame: Bool)
+    }
+
     /// I, M and the picture id; flexible mode adds the reference, and the first payload of a key picture its structure.
     private static let descriptorSize = 3
     private static let structureSize = 5
@@ -16,13 +23,18 @@ struct VP9Packetizer: Sendable {
         self.isFlexible = isFlexible
     }
 
-    mutating func packetize(_ frame: RawSpan, into list: inout PayloadList) {
+    mutating func packetize(_ frame: RawSpan, _ content: Content = .readable, into list: inout PayloadList) {
         guard frame.byteCount > 0 else { return }
         var descriptor = VP9PayloadDescriptor()
         descriptor.pictureID = pictureID
         descriptor.isFlexible = isFlexible
-        descriptor.isInterPredicted = VP9FrameHeader(frame)?.isKeyFrame != true
-        let structure = descriptor.isInterPredicted ? nil : Self.structure(of: frame)
+        var structure: VP9ScalabilityStructure?
+        switch content {
+        case .sealed(let isKeyFrame): descriptor.isInterPredicted = !isKeyFrame
+        case .readable:
+            descriptor.isInterPredicted = VP9FrameHeader(frame)?.isKeyFrame != true
+            if !descriptor.isInterPredicted { structure = Self.structure(of: frame) }
+        }
         // Every payload keeps room for the structure of the first, so that all can be of one size.
         let reserved =
             Self.descriptorSize + (isFlexible && descriptor.isInterPredicted ? 1 : 0)
