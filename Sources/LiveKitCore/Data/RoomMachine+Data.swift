@@ -62,12 +62,14 @@ extension RoomMachine {
     private func receive(_ bytes: [UInt8], _ label: DataLabel, from sender: Participant, at now: Instant) {
         let limits = configuration.limits
         guard label != .tracks else { return forwardDataTrack(bytes, of: sender, at: now) }
-        guard sender.grants.mayPublishData,
+        guard
             var packet = try? LiveKitDataPacket(serializedBytes: bytes),
             // What is in one may be newer than we are, but something is.
             packet.value != nil || !packet.unknownFields.data.isEmpty
         else { return }
+        // What is refused is done with, too: it does not come again when a session goes on.
         if label == .reliable, !sender.messages.isNew(packet.sequence) { return }
+        guard sender.grants.mayPublishData else { return }
         guard !completesCall(packet, from: sender) else { return }
         // What somebody has said is an agent's to write down.
         if case .transcription? = packet.value, !sender.isAgent { return }

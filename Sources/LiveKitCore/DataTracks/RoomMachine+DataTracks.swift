@@ -87,12 +87,17 @@ extension RoomMachine {
         for person in people { person.wishes[track.sid] = nil }
     }
 
-    /// A client that is back says which it had: those that the room has not are over.
+    /// A client that is back says which it had: those that the room has not are over. Of those that it has not, it has
+    /// missed the answer: it gets that again, and takes the track, or withdraws one that it no longer waits for.
     func checkDataTracks(_ responses: [LiveKitPublishDataTrackResponse], of participant: Participant) {
         let present = Set(participant.dataTracks.map(\.info.sid))
         for response in responses.prefix(configuration.limits.dataTracksPerParticipant)
         where !present.contains(response.info.sid) {
             send(.unpublishDataTrackResponse(response.unpublished), to: participant)
+        }
+        let known = Set(responses.map(\.info.sid))
+        for track in participant.dataTracks where !known.contains(track.info.sid) {
+            send(.publishDataTrackResponse(.with { $0.info = track.info }), to: participant)
         }
     }
 

@@ -10,6 +10,7 @@ extension RoomMachine {
         for track in participant.published {
             // Somebody may have begun to watch it.
             if track.kind == .video { tellQuality(of: track) }
+            if let told = track.subscriptionToldAt, told >= time { tellSubscribed(track) }
             if let mute = track.serverMute, mute.at >= time { tellMute(mute.isMuted, of: track) }
         }
         for withdrawal in participant.withdrawals where withdrawal.at >= time {

@@ -24,8 +24,8 @@ final class Track {
     var asksForBackup: Bool?
     /// How often that was told again.
     var remindersOfBackup = 0
-    /// Somebody has it: the publisher was told.
-    var wasSubscribed = false
+    /// When its publisher was told that somebody has it; nil before anybody has.
+    var subscriptionToldAt: Instant?
     /// What the server has told the client to do last, unless the client has changed it since.
     var serverMute: (isMuted: Bool, at: Instant)?
     /// How loud it is, as was told last.

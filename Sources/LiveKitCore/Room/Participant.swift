@@ -288,6 +288,8 @@ final class Connection {
     var connectedSince: Instant?
     /// The username fragment that the owner was told last.
     var fragment: String?
+    /// The client's own username fragments of before, newest last: of one that exchanges fragments (WHIP).
+    var formerNames: [String] = []
     var channels: [DataLabel: DataChannelID] = [:]
     /// That the client has made under names which are not the protocol's.
     var unlabelled: Set<DataChannelID> = []

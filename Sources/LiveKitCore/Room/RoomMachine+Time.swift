@@ -137,7 +137,7 @@ extension RoomMachine {
         case .connected:
             connection.hasBeenConnected = true
             connection.connectedSince = connection.connectedSince ?? now
-            tellSubscribed(on: connection)
+            tellSubscribed(on: connection, at: now)
             switch participant.phase {
             case .joined:
                 guard connection === participant.primary else { return }

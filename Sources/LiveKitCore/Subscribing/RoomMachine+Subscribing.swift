@@ -179,12 +179,12 @@ extension RoomMachine {
                 }
             }
         }
-        tellSubscribed(on: connection)
+        tellSubscribed(on: connection, at: now)
     }
 
     /// Tells publishers, once a track, that somebody has it: publishers that wait for this begin to play then, so that
     /// media have to be able to flow. Of those who are hidden nobody is told, as in LiveKit.
-    func tellSubscribed(on connection: Connection) {
+    func tellSubscribed(on connection: Connection, at now: Instant) {
         let participant = connection.participant
         guard connection.state == .connected, !participant.isHidden else { return }
         let sending =
@@ -194,10 +194,15 @@ extension RoomMachine {
         let tracks = participant.subscriptions.values.compactMap { subscription in
             subscription.transceiver.map { sending.contains($0) } == true ? subscription.track : nil
         }
-        for track in tracks.sorted(by: { $0.sid.rawValue < $1.sid.rawValue }) where !track.wasSubscribed {
-            track.wasSubscribed = true
-            send(.trackSubscribed(.with { $0.trackSid = track.sid.rawValue }), to: track.publisher)
+        for track in tracks.sorted(by: { $0.sid.rawValue < $1.sid.rawValue }) where track.subscriptionToldAt == nil {
+            // Also to a client that is away, when it comes back.
+            track.subscriptionToldAt = now
+            tellSubscribed(track)
         }
+    }
+
+    func tellSubscribed(_ track: Track) {
+        send(.trackSubscribed(.with { $0.trackSid = track.sid.rawValue }), to: track.publisher)
     }
 
     /// Tries those again for which there was no section, as far as there is one now.

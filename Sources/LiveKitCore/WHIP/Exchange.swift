@@ -66,6 +66,16 @@ package struct ExchangeAnswer: Sendable {
 /// Why a session's change of paths comes to nothing. Nothing has changed then.
 package enum ExchangeRefusal: Error, Sendable, Equatable {
     case noSuchSession
+    /// It is about paths that are over.
+    case former
     /// It cannot be applied to the session's description.
     case unusable(String)
+}
+
+/// Our part of a session's transport, as its client is told of it.
+package struct OwnTransport: Sendable, Equatable {
+    /// As an SDP fragment (RFC 8840).
+    package var fragment: String
+    /// The client has asked for it with a credential that it did not have before.
+    package var isNew: Bool
 }

@@ -105,20 +105,26 @@ extension RoomMachine {
 
     /// Candidates of the client's, or another credential, with which it looks for new paths.
     ///
-    /// - Returns: our part of the new transport, as a fragment; nil when nothing is to be answered.
+    /// - Parameter isRestart: the client asks for new paths. It gets our part also where it has them already: the
+    ///   answer to its first request was lost.
+    /// - Returns: our part of the transport; nil when nothing is to be answered.
     package func take(
-        _ fragment: TrickleFragment, from signal: SignalID, at now: Instant
-    ) throws(ExchangeRefusal) -> String? {
+        _ fragment: TrickleFragment, from signal: SignalID, isRestart: Bool = false, at now: Instant
+    ) throws(ExchangeRefusal) -> OwnTransport? {
         guard let participant = bySignal[signal], let connection = participant.publisher,
             case .answered = participant.signaling
         else { throw .noSuchSession }
         defer { settle(at: now) }
         let offer = media.withMachine(of: connection.id) { $0.remoteDescription?.sdp } ?? nil
         guard let offer else { throw .noSuchSession }
-        guard let name = fragment.usernameFragment, name != offer.credential("ice-ufrag") else {
+        let present = offer.credential("ice-ufrag")
+        guard let name = fragment.usernameFragment, name != present else {
             take(fragment.candidates, isComplete: fragment.isComplete, on: connection, at: now)
-            return nil
+            guard isRestart, fragment.usernameFragment != nil else { return nil }
+            return try ownTransport(on: connection, isNew: false)
         }
+        // RFC 9725 §4.3.1: what a client has kept of the paths before may come late.
+        guard !connection.formerNames.contains(name) else { throw .former }
         guard fragment.password != nil else { throw .unusable("A new credential has a password.") }
         do throws(PeerError) {
             try agree(on: offer.restarted(with: fragment), connection, at: now)
@@ -126,11 +132,19 @@ extension RoomMachine {
             throw .unusable("\(error)")
         }
         if case .interrupted = participant.phase { participant.phase = .interrupted(until: now + Self.restartTimeout) }
+        connection.formerNames = connection.formerNames.suffix(Self.formerNameLimit - 1) + [present].compactMap { $0 }
+        return try ownTransport(on: connection, isNew: true)
+    }
+
+    /// How many credentials that a client had before are known.
+    private static let formerNameLimit = 16
+
+    private func ownTransport(on connection: Connection, isNew: Bool) throws(ExchangeRefusal) -> OwnTransport {
         guard let answer = media.withMachine(of: connection.id, { $0.localDescription?.sdp }) ?? nil else {
             throw .noSuchSession
         }
-        tellFragment(of: connection, in: answer)
-        return answer.transportFragment
+        if isNew { tellFragment(of: connection, in: answer) }
+        return OwnTransport(fragment: answer.transportFragment, isNew: isNew)
     }
 
     /// What cannot be used is no fault: a lite agent waits to be checked.

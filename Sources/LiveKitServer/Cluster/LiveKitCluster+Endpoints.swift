@@ -45,7 +45,7 @@ extension LiveKitCluster {
             if request.method == "OPTIONS" { return CrossOrigin.answer(request) }
             return await call(path, request)
         case .exchange(let route, let path):
-            if let answer = route.answer(to: request.method) { return answer }
+            if let answer = route.answer(to: request) { return answer }
             return await exchange(route, path, request)
         }
     }

@@ -52,11 +52,11 @@ enum ExchangeRoute: Equatable {
     }
 
     /// The answer to what needs neither a token nor a session; nil for the rest.
-    func answer(to method: String) -> SocketIOHTTPResponse? {
+    func answer(to request: SocketIOHTTPRequest) -> SocketIOHTTPResponse? {
         if case .unreadable = self { return HTTPRefusal.unreadableRoom.response(on: self) }
-        guard methods.contains(method) else { return refusalOfMethod }
-        switch method {
-        case "OPTIONS": return preflight
+        guard methods.contains(request.method) else { return refusalOfMethod }
+        switch request.method {
+        case "OPTIONS": return preflight(request)
         // RFC 9725 §4.1, WHEP §4.1: what is there has nothing to show, and says so with success.
         case "GET", "HEAD": return SocketIOHTTPResponse(status: 204, headers: HTTPRefusal.crossOrigin)
         default: return nil
@@ -72,12 +72,12 @@ enum ExchangeRoute: Equatable {
     }
 
     /// RFC 9725 §4.2: pages of other origins may ask, for what lets somebody in is the token.
-    private var preflight: SocketIOHTTPResponse {
+    private func preflight(_ request: SocketIOHTTPRequest) -> SocketIOHTTPResponse {
         SocketIOHTTPResponse(
             status: 204,
             headers: HTTPRefusal.crossOrigin + [
                 accepts, ("Access-Control-Allow-Methods", methods.joined(separator: ", ")),
-                ("Access-Control-Allow-Headers", "Authorization, Content-Type, If-Match"),
+                CrossOrigin.headersAllowed(request, unasked: "Authorization, Content-Type, If-Match"),
                 ("Access-Control-Max-Age", "86400"),
             ])
     }
@@ -85,13 +85,14 @@ enum ExchangeRoute: Equatable {
     /// RFC 9725 §4.2: other methods are for extensions to come.
     private var refusalOfMethod: SocketIOHTTPResponse {
         var response = HTTPRefusal(405, "Not allowed").response
-        response.headers.append(("Allow", methods.joined(separator: ", ")))
+        response.headers += [("Allow", methods.joined(separator: ", ")), Self.exposed]
         return response
     }
 
     /// What scripts may read of a response.
     static let exposed: (name: String, value: String) = (
-        "Access-Control-Expose-Headers", "Accept-Patch, ETag, Link, Location"
+        "Access-Control-Expose-Headers",
+        "Accept-Patch, Accept-Post, Allow, ETag, Link, Location, Retry-After, WWW-Authenticate"
     )
 }
 

@@ -8,7 +8,7 @@ extension LiveKitServer {
     /// Nil for what is of others.
     func answerExchange(_ request: SocketIOHTTPRequest) async -> SocketIOHTTPResponse? {
         guard let route = ExchangeRoute(path: request.path) else { return nil }
-        if let answer = route.answer(to: request.method) { return answer }
+        if let answer = route.answer(to: request) { return answer }
         do throws(HTTPRefusal) {
             switch route {
             case .endpoint(let kind, let room, let form):

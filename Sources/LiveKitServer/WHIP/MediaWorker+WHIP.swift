@@ -4,7 +4,7 @@ internal import RTCNetwork
 /// What a `PATCH` of a session has brought about.
 enum SessionChange {
     case candidates
-    /// Our part of the new transport, and what it is called from now on.
+    /// Our part of the transport, and what it is called from now on.
     case restart(fragment: String, EntityTag)
 }
 
@@ -22,12 +22,15 @@ extension MediaWorker {
         }
         do throws(ExchangeRefusal) {
             let answer = try withRoom(room) { machine, now throws(ExchangeRefusal) in
-                try machine.take(fragment, from: address.signal, at: now)
+                // RFC 9725 §4.3.3: who asks for new paths names none.
+                try machine.take(fragment, from: address.signal, isRestart: condition == .any, at: now)
             }
-            return .success(answer.map { .restart(fragment: $0, session.renewTag()) } ?? .candidates)
+            guard let answer else { return .success(.candidates) }
+            return .success(.restart(fragment: answer.fragment, answer.isNew ? session.renewTag() : session.tag))
         } catch {
             switch error {
             case .noSuchSession: return .failure(HTTPRefusal(404, "There is no such session."))
+            case .former: return .failure(HTTPRefusal(412, "The request is about paths that are over."))
             case .unusable(let reason): return .failure(HTTPRefusal(422, "The fragment cannot be used: \(reason)"))
             }
         }

@@ -236,6 +236,9 @@ import Testing
         _ = ann.news()
         venue.send(.syncState(state), from: ann)
         #expect(ann.news() == ["< unpublish_data_track "])
+        // One that it has not: the answer was lost.
+        venue.send(.syncState(.init()), from: ann)
+        #expect(ann.news() == ["< publish_data_track pose"])
         try Self.push(1, 1, of: ann)
         #expect(Self.received(bob) == ["pose: [1]"])
     }

@@ -193,8 +193,12 @@ import Testing
         try Self.send(from: [obs], venue)
         for client in [obs, eve] {
             let signal = try #require(client.signal)
+            let connection = try #require(venue.room.bySignal[signal]?.publisher)
+            let former = venue.room.media.withMachine(of: connection.id) { $0.remoteDescription?.sdp } ?? nil
             let fragment = try TrickleFragment(parsing: try client.restartFragment(at: venue.now))
-            let answer = try #require(try venue.room.take(fragment, from: signal, at: venue.now))
+            let first = try #require(try venue.room.take(fragment, from: signal, isRestart: true, at: venue.now))
+            let answer = first.fragment
+            #expect(first.isNew)
             let ours = try TrickleFragment(parsing: answer)
             #expect(ours.usernameFragment != nil && ours.password != nil && ours.isComplete)
             #expect(ours.candidates.contains { $0.line.contains("198.51.100.1 7882 typ host") })
@@ -202,8 +206,16 @@ import Testing
             // Checks under the new name find their way from wherever they come.
             #expect(venue.fragments[ours.usernameFragment ?? ""] != nil)
             try client.takeRestart(answer, at: venue.now)
-            // Again, it is no news.
+            // Again, it is no news, but the answer may have been lost.
             #expect(try venue.room.take(fragment, from: signal, at: venue.now) == nil)
+            let again = try venue.room.take(fragment, from: signal, isRestart: true, at: venue.now)
+            #expect(again == OwnTransport(fragment: answer, isNew: false))
+            // What was kept of the paths before changes nothing.
+            var late = fragment
+            (late.usernameFragment, late.password) = (former?.credential("ice-ufrag"), former?.credential("ice-pwd"))
+            #expect(throws: ExchangeRefusal.former) {
+                try venue.room.take(late, from: signal, at: venue.now)
+            }
         }
         venue.run(for: .seconds(Int64(2)))
         let before = eve.numbers(in: "picture").count
