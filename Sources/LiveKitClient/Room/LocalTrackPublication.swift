@@ -13,9 +13,10 @@ public final class LocalTrackPublication: Sendable {
     /// Audio or video, as the format says that the track was published with.
     public let kind: MediaKind
     /// For an encoder: a key frame is wanted. The others cannot decode, the track is no longer muted, somebody wants it
-    /// again (`isWanted`), or there is a connection, for the first time or another one. Of requests that nobody has
-    /// taken the newest is kept. For one reader: a task that is cancelled ends it. There are none for sound and where a
-    /// file is played. Ends with the track: when it is withdrawn, by whichever side, and when the room is left or lost.
+    /// again (`wantedQuality`), or there is a connection, for the first time or another one. Of requests that nobody
+    /// has taken the newest is kept. For one reader: a task that is cancelled ends it. There are none for sound and
+    /// where a file is played. Ends with the track: when it is withdrawn, by whichever side, and when the room is left
+    /// or lost.
     public let keyFrameRequests: AsyncStream<Void>
     /// For an encoder: what it is to make from now on, so that the path carries it; of values that nobody has taken the
     /// newest is kept. They begin some moments after there is a connection, share what the path is thought to carry

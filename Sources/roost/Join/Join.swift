@@ -159,9 +159,10 @@ struct JoinFile {
     /// - Parameter layers: files that hold its picture in other sizes.
     init(path: String, layers: [String] = []) throws {
         name = URL(filePath: path).deletingPathExtension().lastPathComponent
-        media = try Self.read(path)
+        let file = try Self.read(path)
+        media = file
         self.layers = try layers.map { layer in
-            guard let picture = media.video else { throw CommandError("\(path) holds no picture that has sizes") }
+            guard let picture = file.video else { throw CommandError("\(path) holds no picture that has sizes") }
             guard let track = try Self.read(layer).video else { throw CommandError("\(layer) holds no picture") }
             guard track.format == picture.format else {
                 throw CommandError("\(layer) has its picture in another codec than \(path)")
