@@ -1,5 +1,6 @@
 import LiveKitProtocol
 import RTCEngine
+import SwiftProtobuf
 import Testing
 
 @testable import LiveKitClient
@@ -82,6 +83,7 @@ import Testing
         #expect(resumed.prefix(2) == ["! 1 up to high", "* TR_mine is taken up to high"])
         _ = dialogue.server(Self.update(Self.nothing))
         _ = dialogue.server(.leave(.with { $0.action = .reconnect }))
+        _ = dialogue.pass(.seconds(Int64(2)))
         let joined = dialogue.server(Dialogue.join(sid: "PA_again"))
         #expect(joined.contains("! 1 up to high") && joined.contains("! add vp8 as 1"))
         // The new session's track was never said not to be wanted.

@@ -181,7 +181,7 @@ private struct Session {
         case .media(.makeOffer(let id, _)): answer(.offerMade(id: id, sdp: "offer"), or: .publisher)
         case .media(.takeAnswer): answer(.answerTaken, or: .publisher)
         case .media(.takeOffer(let id, _)): answer(.answerMade(id: id, sdp: "answer"), or: .subscriber)
-        case .media(.addTrack(let id, _)):
+        case .media(.addTrack(let id, _, _)):
             let isRefused = below(6) == 0
             machine.mediaChanged(
                 isRefused ? .trackRefused(id, "no encoder") : .trackAdded(id, cid: "c\(id.rawValue)"), at: now)

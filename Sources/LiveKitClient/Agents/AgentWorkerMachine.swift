@@ -188,8 +188,8 @@ struct AgentWorkerMachine {
             case .refused(let status, _) where [400, 401, 403, 404].contains(status):
                 return end(.refused(status: status))
             case .refused, .unreachable, .timedOut, .cancelled, .disconnected, .notConnected, .alreadyConnected,
-                .requestRefused,
-                .media, .dataTooLarge, .dataBacklog, .dataTrackEnded, .dataTrackEncrypted, .streamInterrupted,
+                .requestRefused, .media, .invalidLayers, .dataTooLarge, .dataBacklog, .dataTrackEnded,
+                .dataTrackEncrypted, .streamInterrupted,
                 .streamClosed, .notEncryptable, .fileUnreadable:
                 break
             }
@@ -217,8 +217,8 @@ struct AgentWorkerMachine {
         case .refused(let status, _): "the server answered with status \(status)"
         case .timedOut: "the server did not answer"
         case .invalidURL, .cancelled, .disconnected, .notConnected, .alreadyConnected, .requestRefused, .media,
-            .dataTooLarge,
-            .dataBacklog, .dataTrackEnded, .dataTrackEncrypted, .streamInterrupted, .streamClosed, .notEncryptable,
+            .invalidLayers, .dataTooLarge, .dataBacklog, .dataTrackEnded, .dataTrackEncrypted, .streamInterrupted,
+            .streamClosed, .notEncryptable,
             .fileUnreadable:
             "\(failure)"
         }

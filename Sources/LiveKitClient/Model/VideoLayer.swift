@@ -1,5 +1,6 @@
 internal import LiveKitProtocol
 internal import RTCEngine
+internal import SwiftProtobuf
 
 /// One of the sizes in which a picture is encoded (simulcast): the server passes the one on that a receiver has use and
 /// room for.

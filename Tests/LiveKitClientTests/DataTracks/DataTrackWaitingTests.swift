@@ -52,7 +52,7 @@ import Testing
         let (facts, reported) = AsyncStream<MediaFact>.makeStream()
         let connections = MediaConnections(
             configuration: configuration, waitForListeners: {}, report: { fact in reported.yield(fact) },
-            keyFrameRequested: { _ in })
+            tell: { _, _ in })
         let server = PeerConnection(configuration: configuration)
         let channel = try await Self.connected(connections, facts, server)
         // Nobody reads until the peer's window is used up.

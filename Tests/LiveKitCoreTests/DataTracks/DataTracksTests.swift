@@ -236,11 +236,19 @@ import Testing
         _ = ann.news()
         venue.send(.syncState(state), from: ann)
         #expect(ann.news() == ["< unpublish_data_track "])
-        // One that it has not: the answer was lost.
-        venue.send(.syncState(.init()), from: ann)
-        #expect(ann.news() == ["< publish_data_track pose"])
         try Self.push(1, 1, of: ann)
         #expect(Self.received(bob) == ["pose: [1]"])
+    }
+
+    @Test func `who was cut off before the answer hears when it is back that its data track is published`() throws {
+        let venue = Venue()
+        let ann = try venue.join("ann")
+        Self.publish("pose", 1, of: ann)
+        venue.cut(ann)
+        venue.resume(ann)
+        _ = ann.news()
+        venue.send(.syncState(.init()), from: ann)
+        #expect(ann.news() == ["< publish_data_track pose"])
     }
 
     @Test func `who comes back says which data tracks it takes, and has those`() throws {

@@ -1,6 +1,7 @@
 import LiveKitProtocol
 import RTCEngine
 import RTCWire
+import SFUCore
 import SwiftProtobuf
 import Testing
 
