@@ -93,4 +93,30 @@ import Testing
         let order = Array(UInt32(0)..<4_000)
         #expect(time(order.reversed()) < time(order) * Self.limit)
     }
+
+    @Test func `what is in doubt after a reset costs nothing before its turn, however many streams it is on`() {
+        func time(streams: UInt32) -> Double {
+            var reassembly = SCTPReassembly(maximumMessageSize: 1_000)
+            let skip = SCTPForwardTSN(
+                isInterleaved: false, cumulativeTSN: 0,
+                skipped: (0..<streams).map {
+                    SCTPForwardTSN.Skipped(stream: UInt16($0), isUnordered: false, message: 0)
+                })
+            reassembly.forward(skip)
+            for number in 0..<streams { _ = reassembly.reset([UInt16(number)]) }
+            // Of the streams as they were, or as they are now?
+            reassembly.forward(skip)
+            for number in 0..<streams {
+                insert(SCTPText.data(10_000 + number, stream: UInt16(number), message: 1), into: &reassembly)
+            }
+            var reached: UInt32 = 10_000
+            return shortestTime {
+                for _ in 0..<200 {
+                    reassembly.settleSkips(upTo: reached)
+                    reached += 1
+                }
+            }
+        }
+        #expect(time(streams: 60_000) < time(streams: 1_000) * Self.limit)
+    }
 }

@@ -21,9 +21,9 @@ struct SCTPReassembly: Sendable {
     private var streams: [UInt16: SCTPInboundStream] = [:]
     /// What the peer had named last as given up before a reset, of the streams of which it is not known to be over.
     private var skippedBeforeReset: [UInt16: SCTPSkipBeforeReset] = [:]
-    /// The streams of which such a message was named once more and messages behind it wait, with the first TSN of
-    /// these.
-    private var doubtful: [UInt16: UInt32] = [:]
+    /// Of the streams of which such a message was named once more, and messages behind it wait. Lowest first, so that
+    /// nothing is looked at before its turn; also some of which is known meanwhile.
+    private var doubtful = Heap<SCTPDoubtfulSkip>()
     /// Fragments of unordered messages in DATA, of all streams by TSN: the number of such a message says nothing
     /// (RFC 9260 §3.3.1), and a FORWARD TSN does not name its stream.
     private var unordered = SCTPFragments()
@@ -197,7 +197,6 @@ extension SCTPReassembly {
         unordered.discard(streams: named)
         held += unordered.cost
         for id in named {
-            doubtful[id] = nil
             guard let stream = streams.removeValue(forKey: id) else { continue }
             skippedBeforeReset[id] = stream.lastSkipped.map { SCTPSkipBeforeReset(message: $0) }
             held -= stream.ordered.cost + stream.unordered.cost
@@ -216,6 +215,16 @@ private struct SCTPSkipBeforeReset: Sendable {
     var firstBehind: UInt32?
 }
 
+/// Where a stream's first message behind such a one is.
+private struct SCTPDoubtfulSkip: Comparable, Sendable {
+    let firstBehind: UInt32
+    let stream: UInt16
+
+    static func < (one: SCTPDoubtfulSkip, other: SCTPDoubtfulSkip) -> Bool {
+        SerialNumber.isNewer(other.firstBehind, than: one.firstBehind)
+    }
+}
+
 // A FORWARD TSN names what was given up since the last acknowledgement that the peer has heard (RFC 3758 §3.5 C4). One
 // that names, after a reset, the same number as the last one before it therefore says either of two things: the old
 // stream's message once more, since our acknowledgement is under way, or that of the stream as it is now, whose
@@ -228,12 +237,14 @@ extension SCTPReassembly {
         guard before.message == skip.message else {
             // The stream as it is now has got on.
             skippedBeforeReset[skip.stream] = nil
-            doubtful[skip.stream] = nil
             return false
         }
+        guard !before.isNamedAgain else { return true }
         before.isNamedAgain = true
         skippedBeforeReset[skip.stream] = before
-        doubtful[skip.stream] = before.firstBehind
+        if let first = before.firstBehind {
+            doubtful.insert(SCTPDoubtfulSkip(firstBehind: first, stream: skip.stream))
+        }
         return true
     }
 
@@ -242,25 +253,27 @@ extension SCTPReassembly {
         guard var before = skippedBeforeReset[header.stream] else { return }
         guard header.message > before.message else {
             skippedBeforeReset[header.stream] = nil
-            doubtful[header.stream] = nil
             return
         }
         if let first = before.firstBehind, !SerialNumber.isNewer(first, than: header.tsn) { return }
         before.firstBehind = header.tsn
         skippedBeforeReset[header.stream] = before
-        if before.isNamedAgain { doubtful[header.stream] = header.tsn }
+        if before.isNamedAgain {
+            doubtful.insert(SCTPDoubtfulSkip(firstBehind: header.tsn, stream: header.stream))
+        }
     }
 
     /// Skips what was in doubt, where everything up to this TSN has come or was given up.
     mutating func settleSkips(upTo cumulativeTSN: UInt32) {
-        guard !doubtful.isEmpty else { return }
-        for (id, first) in doubtful where !SerialNumber.isNewer(first, than: cumulativeTSN) {
-            doubtful[id] = nil
-            guard let before = skippedBeforeReset.removeValue(forKey: id),
-                var stream = streams.removeValue(forKey: id)
+        while let next = doubtful.lowest, !SerialNumber.isNewer(next.firstBehind, than: cumulativeTSN) {
+            doubtful.removeLowest()
+            // No two chunks have a TSN, so that another one says that this is known meanwhile.
+            guard let before = skippedBeforeReset[next.stream], before.isNamedAgain,
+                before.firstBehind == next.firstBehind, var stream = streams.removeValue(forKey: next.stream)
             else { continue }
-            skipOrdered(upTo: before.message, &stream, id)
-            streams[id] = stream
+            skippedBeforeReset[next.stream] = nil
+            skipOrdered(upTo: before.message, &stream, next.stream)
+            streams[next.stream] = stream
         }
     }
 }

@@ -24,8 +24,8 @@ struct SCTPWaitingMessage: Sendable {
 /// dictionary holds the messages, a heap knows the lowest.
 struct SCTPWaitingMessages: Sendable {
     private var messages: [Int: SCTPWaitingMessage] = [:]
-    /// The numbers, each parent before its children; also some of messages that have been taken out.
-    private var heap: [Int] = []
+    /// Also some numbers of messages that have been taken out.
+    private var numbers = Heap<Int>()
 
     var isEmpty: Bool { messages.isEmpty }
     /// What all of them cost in the receive buffer.
@@ -42,44 +42,19 @@ struct SCTPWaitingMessages: Sendable {
     /// One that was never here, or not since it left for good.
     mutating func add(_ message: SCTPWaitingMessage, at number: Int) {
         messages[number] = message
-        if heap.count > 2 * messages.count + 64 {
-            // Sorted is a heap.
-            heap = messages.keys.sorted()
+        if numbers.count > 2 * messages.count + 64 {
+            numbers = Heap(messages.keys)
         } else {
-            heap.append(number)
-            rise(from: heap.count - 1)
+            numbers.insert(number)
         }
     }
 
     /// Takes the lowest out, unless it is beyond the limit.
     mutating func popFirst(upTo limit: Int) -> SCTPWaitingMessage? {
-        while let lowest = heap.first, lowest <= limit {
-            removeLowest()
+        while let lowest = numbers.lowest, lowest <= limit {
+            numbers.removeLowest()
             if let message = messages.removeValue(forKey: lowest) { return message }
         }
         return nil
-    }
-
-    private mutating func rise(from index: Int) {
-        var index = index
-        while index > 0, heap[index] < heap[(index - 1) / 2] {
-            heap.swapAt(index, (index - 1) / 2)
-            index = (index - 1) / 2
-        }
-    }
-
-    private mutating func removeLowest() {
-        guard let last = heap.popLast(), !heap.isEmpty else { return }
-        heap[0] = last
-        var index = 0
-        while true {
-            var lowest = index
-            for child in [2 * index + 1, 2 * index + 2] where child < heap.count && heap[child] < heap[lowest] {
-                lowest = child
-            }
-            guard lowest != index else { return }
-            heap.swapAt(index, lowest)
-            index = lowest
-        }
     }
 }
