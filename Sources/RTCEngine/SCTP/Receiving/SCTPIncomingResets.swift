@@ -10,6 +10,15 @@ struct SCTPIncomingResets: Sendable {
         var request: UInt32
         let lastTSN: UInt32
         let streams: [UInt16]
+        /// The same streams: each chunk of DATA is looked up.
+        let named: Set<UInt16>
+
+        init(request: UInt32, lastTSN: UInt32, streams: [UInt16]) {
+            self.request = request
+            self.lastTSN = lastTSN
+            self.streams = streams
+            named = Set(streams)
+        }
     }
 
     /// The number of the last request that was taken up, as our requests tell it (RFC 6525 §4.1).
@@ -118,7 +127,7 @@ struct SCTPIncomingResets: Sendable {
     func isPremature(_ header: SCTPDataHeader) -> Bool {
         deferred.contains { waiting in
             SerialNumber.isNewer(header.tsn, than: waiting.lastTSN)
-                && (waiting.streams.isEmpty || waiting.streams.contains(header.stream))
+                && (waiting.named.isEmpty || waiting.named.contains(header.stream))
         }
     }
 }
