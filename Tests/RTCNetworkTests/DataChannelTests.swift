@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test func `a reader that does not read makes the sender wait, and misses nothing`() async throws {
-        let pair = try Pair()
+        let pair = try Pair { $0.dataChannels.receiveBuffer = 2 << 20 }
         let ours = try await pair.left.createDataChannel("files")
         try await pair.negotiate()
         let theirs = try await pair.channel()
@@ -142,7 +142,7 @@ import Testing
     }
 
     @Test func `small messages that nobody reads make the sender wait as well, and none is missed`() async throws {
-        let pair = try Pair()
+        let pair = try Pair { $0.dataChannels.receiveBuffer = 2 << 20 }
         let ours = try await pair.left.createDataChannel("game")
         try await pair.negotiate()
         let theirs = try await pair.channel()
@@ -162,7 +162,7 @@ import Testing
     }
 
     @Test func `what a closed channel has left does not hold up the others, and may still be read`() async throws {
-        let pair = try Pair()
+        let pair = try Pair { $0.dataChannels.receiveBuffer = 2 << 20 }
         let first = try await pair.left.createDataChannel("first")
         let second = try await pair.left.createDataChannel("second")
         try await pair.negotiate()

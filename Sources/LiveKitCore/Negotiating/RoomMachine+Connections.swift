@@ -40,6 +40,8 @@ extension RoomMachine {
         negotiation.dataChannels.announcedMessageSize = configuration.limits.dataMessageBytes
         negotiation.dataChannels.isOfferedFirst = true
         negotiation.dataChannels.maximumRemoteNames = 4 << 10
+        // Of many peers: SDKs have three channels, whose messages at once take less, also where they are interleaved.
+        negotiation.dataChannels.receiveBuffer = 2 << 20
         return negotiation
     }
 

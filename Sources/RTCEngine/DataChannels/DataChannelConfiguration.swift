@@ -17,6 +17,9 @@ public struct DataChannelConfiguration: Sendable, Hashable {
     public var maximumRemoteNames = 1 << 20
     /// Incomplete messages of the deprecated partial forms, over all channels. Bytes.
     public var maximumPartialBytes = 1 << 20
+    /// What is kept of messages that are not whole, not in their turn, or not taken by the application; see
+    /// `SCTPConfiguration.receiveBuffer`. Not less than 2 MiB: who reads is heard of from one on. Bytes.
+    package var receiveBuffer = SCTPConfiguration().receiveBuffer
 
     public init() {}
 }

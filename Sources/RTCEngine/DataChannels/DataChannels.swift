@@ -81,6 +81,7 @@ struct DataChannels: Sendable {
         sctp.localPort = agreement.localPort
         sctp.remotePort = agreement.remotePort
         sctp.localMaximumMessageSize = configuration.maximumMessageSize
+        sctp.receiveBuffer = configuration.receiveBuffer
         // Checked here instead, against what the last description says.
         sctp.remoteMaximumMessageSize = 0
         sendLimit = sctp.sendBuffer

@@ -48,8 +48,8 @@ extension PeerMachine {
         drainSecure(at: now)
     }
 
-    /// How many bytes of messages the application has not taken, over all channels: beyond a megabyte the peer is asked
-    /// to send less, and beyond two to send nothing.
+    /// How many bytes of messages the application has not taken, over all channels: the peer is asked to send as many
+    /// less, and nothing when they fill `DataChannelConfiguration.receiveBuffer`.
     public mutating func setUnreadData(_ bytes: Int, at now: Instant) {
         data.setUnread(bytes, at: now)
         drainSecure(at: now)

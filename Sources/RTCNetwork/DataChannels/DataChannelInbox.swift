@@ -106,7 +106,7 @@ final class DataChannelInbox: Sendable {
     /// What one channel keeps for an application that does not take it. A peer gets that far only when it does not hold
     /// back as it is asked to.
     static let byteLimit = 16 << 20
-    static let messageLimit = 65_536
+    static let messageLimit = 262_144
 
     private let state = Mutex(State())
     private let unread: UnreadData

@@ -154,6 +154,19 @@ import Testing
         #expect(pair[.left].holdsNothing && pair[.right].holdsNothing)
     }
 
+    @Test func `a peer that begins many large messages at once has room for them`() throws {
+        var left = SCTPConfiguration()
+        left.remoteMaximumMessageSize = 262_144
+        var pair = SCTPPair.connected(left: left)
+        // We would hold some of them back (RFC 8260 §3.2 leaves this to the sender).
+        pair[.left].queue.maximumBegun = .max
+        for stream in 0..<20 { try pair.send(numbered(stream, count: 262_144), on: UInt16(stream)) }
+        pair.run(for: .seconds(Int64(60)))
+        #expect(Set(pair.received(by: .right).map(\.stream)) == Set(0..<20))
+        #expect(pair[.right].state == .established)
+        #expect(pair[.left].holdsNothing && pair[.right].holdsNothing)
+    }
+
     @Test func `a clean link of 50 ms is nearly filled`() throws {
         var conditions = SCTPPair.Conditions()
         conditions.bytesPerSecond = 2_500_000

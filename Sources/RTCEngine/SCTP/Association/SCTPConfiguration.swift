@@ -12,8 +12,10 @@ public struct SCTPConfiguration: Sendable {
     /// The largest SCTP packet, common header included: what fits a DTLS record over any path. RFC 8831 §5 asks for
     /// 1,200 bytes of UDP payload where the path is not probed; DTLS 1.2 with AES-GCM takes 37 of them.
     public var maximumPacketSize = 1_160
-    /// What incomplete and early messages may occupy; offered to the peer as its receive window. Bytes.
-    public var receiveBuffer = 2 << 20
+    /// What incomplete and early messages may occupy; offered to the peer as its receive window. A peer that
+    /// interleaves begins as many messages as it has (RFC 8260 §2.2.1 sets no bound), and none is whole before nearly
+    /// all are: there is room for thirty of the largest. Bytes.
+    public var receiveBuffer = 8 << 20
     /// What `send` queues, and what was sent and not acknowledged, over all streams. Bytes.
     public var sendBuffer = 16 << 20
     /// Streams asked for and granted in each direction (RFC 8831 §6.2 asks for 65,535).

@@ -64,7 +64,7 @@ struct SCTPFragments: Sendable {
 
     /// What a run costs beyond its bytes, in the receive buffer.
     static let overhead = 128
-    /// Twice the gaps that a window of `SCTPConfiguration.receiveBuffer` bytes may have.
+    /// Twice the gaps that `SCTPReceivedTSNs` remembers.
     private static let maximumRuns = 4_096
 
     /// What is held, for the limit on it.
