@@ -93,6 +93,23 @@ import Testing
         #expect(pair[.left].state == .established)
     }
 
+    @Test func `a cookie that brings DATA along is answered by COOKIE ACK, and the SACK comes behind it`() {
+        var pair = SCTPPair()
+        pair.passes = { _, packet in !holds(.cookieEcho, packet) }
+        pair[.left].start(at: .zero)
+        pair.run(for: .milliseconds(200))
+        let tag = pair[.right].handshake.localTag
+        let cookie = pair[.left].handshake.cookie
+        let header = SCTPText.data(pair[.left].handshake.localInitialTSN, stream: 1, interleaved: true)
+        pair.inject(
+            SCTPText.packet(tag: tag) { packet in
+                packet.appendSCTPChunk(.cookieEcho, value: cookie)
+                SCTPText.append(header, [1], to: &packet)
+            }, to: .right)
+        #expect(pair.transcript.last == "right: COOKIE ACK, SACK")
+        #expect(pair.received(by: .right).map(\.bytes) == [[1]])
+    }
+
     @Test func `nobody answers, and the association is given up`() {
         var pair = SCTPPair()
         pair.passes = { _, _ in false }

@@ -26,7 +26,7 @@ extension SCTPAssociation {
             if !state.isLive { establish(with: cookie.peer) }
         case .late, .stranger: return false
         }
-        queueControl(.cookieAcknowledgment)
+        cookieAcknowledgmentIsDue = true
         return true
     }
 
@@ -58,7 +58,7 @@ extension SCTPAssociation {
         forwardIsDue = false
         outputs.append(.restarted)
         establish(with: cookie.peer)
-        queueControl(.cookieAcknowledgment)
+        cookieAcknowledgmentIsDue = true
         return true
     }
 

@@ -14,6 +14,7 @@ extension SCTPAssociation {
             sourcePort: configuration.localPort, destinationPort: configuration.remotePort, verificationTag: peer.tag
         ).write(into: &packet)
         let start = packet.count
+        writeCookieAcknowledgment(into: &packet)
         // §6.2: an acknowledgment goes along with whatever is sent.
         if acknowledgments.mayGoAlong { writeAcknowledgment(into: &packet) }
         writeShutdown(into: &packet)
@@ -34,8 +35,15 @@ extension SCTPAssociation {
     }
 
     private var hasSomethingToSend: Bool {
-        acknowledgments.isDue || !control.isEmpty || shutdownIsDue || forwardIsDue || outgoingResets.isDue
-            || hasDataToWrite
+        cookieAcknowledgmentIsDue || acknowledgments.isDue || !control.isEmpty || shutdownIsDue || forwardIsDue
+            || outgoingResets.isDue || hasDataToWrite
+    }
+
+    /// §5.1 D: it may have company, and has to be the first chunk.
+    private mutating func writeCookieAcknowledgment(into packet: inout [UInt8]) {
+        guard cookieAcknowledgmentIsDue else { return }
+        cookieAcknowledgmentIsDue = false
+        packet.appendSCTPChunk(.cookieAcknowledgment)
     }
 
     /// A chunk for the next packet. Answers to a flood are dropped: the peer has to ask again anyway.

@@ -12,6 +12,8 @@ public struct SCTPAssociation: Sendable {
     var counters = SCTPStatistics()
     /// Chunks that go into the next packet, before DATA.
     var control = SlidingArray<[UInt8]>()
+    /// §5.1 D: COOKIE ACK goes into the next packet, before all else.
+    var cookieAcknowledgmentIsDue = false
 
     var handshake: SCTPHandshake
     /// §5.1.3: what state cookies are authenticated with.
@@ -83,6 +85,7 @@ public struct SCTPAssociation: Sendable {
     /// What is not needed any more when the association is over.
     private mutating func release() {
         control.removeAll()
+        cookieAcknowledgmentIsDue = false
         queue = SCTPSendQueue()
         flight = SCTPFlight(initialTSN: flight.nextTSN)
         reassembly = SCTPReassembly(maximumMessageSize: configuration.localMaximumMessageSize)
