@@ -223,6 +223,25 @@ import Testing
         try pair.send([1])
     }
 
+    @Test func `what is not acknowledged counts in the send buffer for what it takes, however small it is`() throws {
+        var left = SCTPConfiguration()
+        left.sendBuffer = 100_000
+        var pair = SCTPPair.connected(left: left)
+        pair.passes = { _, _ in false }
+        var taken = 0
+        while taken < 20_000, (try? pair.send([1])) != nil {
+            taken += 1
+            pair.drain()
+        }
+        #expect(throws: SCTPSendError.bufferFull) { try pair.send([1]) }
+        let kept = pair[.left].flight.chunks.count
+        #expect(kept > 500 && kept * 100 <= left.sendBuffer)
+        pair.passes = { _, _ in true }
+        pair.run(for: .seconds(Int64(20)))
+        #expect(pair.received(by: .right).count == taken)
+        #expect(pair[.left].holdsNothing)
+    }
+
     @Test func `an idle association asks whether the peer is there, and gives up when it is not`() {
         var pair = SCTPPair.connected()
         pair.run(for: .seconds(Int64(60)))

@@ -8,7 +8,7 @@ struct SCTPFlight: Sendable {
     /// User bytes on their way.
     private(set) var bytesInFlight = 0
     /// User bytes kept in case they are lost.
-    private(set) var bytesKept = 0
+    private var userBytesKept = 0
     private(set) var lostChunks = 0
     /// No chunk before this one is lost.
     private var firstLost = 0
@@ -21,6 +21,8 @@ struct SCTPFlight: Sendable {
     }
 
     var isEmpty: Bool { chunks.isEmpty }
+    /// What is kept in case it is lost, for the limit on it: many small chunks take more than their bytes.
+    var bytesKept: Int { userBytesKept + chunks.count * SCTPSentChunk.overhead }
     var nextTSN: UInt32 { cumulative &+ 1 &+ UInt32(truncatingIfNeeded: chunks.count) }
     /// The last one sent.
     var highest: UInt32 { nextTSN &- 1 }
@@ -30,7 +32,7 @@ struct SCTPFlight: Sendable {
     mutating func append(_ chunk: SCTPSentChunk) {
         if chunk.fate == .inFlight {
             bytesInFlight += chunk.count
-            bytesKept += chunk.count
+            userBytesKept += chunk.count
         }
         chunks.append(chunk)
     }
@@ -87,7 +89,7 @@ struct SCTPFlight: Sendable {
         case .acknowledged: break
         case .abandoned:
             // The bytes are not needed any more.
-            bytesKept -= count
+            userBytesKept -= count
             chunks[index].message = []
         }
         chunks[index].fate = fate

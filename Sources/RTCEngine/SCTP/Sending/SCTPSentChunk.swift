@@ -30,6 +30,9 @@ struct SCTPSentChunk: Sendable {
     /// Only acknowledgments of TSNs from here on say that this transmission was lost.
     var sentBefore: UInt32
 
+    /// What a chunk takes beyond its bytes, in the limit on what is kept.
+    static let overhead = 128
+
     var count: Int { range.count }
 
     func isGivenUp(at now: Instant) -> Bool {
