@@ -227,6 +227,30 @@ import Testing
         #expect(amounts.count > 10 && amounts.last == 0)
     }
 
+    @Test func `only what an application has sent counts as waiting`() throws {
+        var pair = connected()
+        let (ours, theirs) = try channel(&pair)
+        // Nothing more leaves.
+        pair.line.loss = 1
+        for _ in 0..<10 { try pair.send(.binary([UInt8](repeating: 1, count: 20_000)), on: ours) }
+        let other = try pair.create("other", DataChannelInit(protocol: "its protocol"))
+        #expect(pair[.left].association?.queue.isDrained(2) == false)
+        #expect(pair[.left].bufferedAmount(of: other) == 0)
+        // Each is one byte on the wire.
+        try pair.send(.text(""), on: other)
+        try pair.send(.binary([]), on: other)
+        #expect(pair[.left].bufferedAmount(of: other) == 0)
+        try pair.send(.text("four"), on: other)
+        #expect(pair[.left].bufferedAmount(of: other) == 4)
+        pair.line.loss = 0
+        pair.run()
+        #expect(pair.journal(.right).messages(of: theirs).count == 10)
+        let amounts = pair.journal(.left).events.filter { $0.id == other }.compactMap { entry in
+            if case .bufferedAmount(let amount) = entry.event { amount } else { nil }
+        }
+        #expect(amounts == [0])
+    }
+
     @Test func `room that messages leave whose time is over is told, even where another message has just taken some`()
         throws
     {

@@ -94,7 +94,7 @@ public struct SCTPAssociation: Sendable {
         shutdownIsDue = false
     }
 
-    /// Bytes of user data that were queued and not yet handed to the network: W3C's `bufferedAmount`.
+    /// Bytes that an application has sent and that were not yet handed to the network: W3C's `bufferedAmount`.
     public func bufferedAmount(of stream: UInt16) -> Int { queue.bufferedAmount(of: stream) }
 
     /// What counts towards `SCTPConfiguration.sendBuffer`: what is queued, and what is not acknowledged.

@@ -17,6 +17,15 @@ struct SCTPQueuedMessage: Sendable {
     func isExpired(at now: Instant) -> Bool {
         if let expiry { expiry <= now } else { false }
     }
+
+    /// Whether an application has sent these bytes. Nobody but us has sent DCEP's, and the one that stands for an empty
+    /// message (RFC 8831 §6.6).
+    var isOfApplication: Bool {
+        switch DataChannelPayload(rawValue: payloadProtocol) {
+        case .control, .stringEmpty, .binaryEmpty: false
+        case .string, .binary, .stringPartial, .binaryPartial, nil: true
+        }
+    }
 }
 
 /// Our outgoing side of a stream.
@@ -33,6 +42,8 @@ struct SCTPOutgoingStream: Sendable {
     var queue = SlidingArray<SCTPQueuedMessage>()
     /// User bytes not yet sent.
     private(set) var queuedBytes = 0
+    /// W3C WebRTC §6.2: those of them that an application has sent.
+    private(set) var bufferedAmount = 0
     /// RFC 9260 §6.5, RFC 8260 §2.1: numbers of the next messages.
     private var nextOrdered: UInt32 = 0
     private var nextUnordered: UInt32 = 0
@@ -49,7 +60,13 @@ struct SCTPOutgoingStream: Sendable {
 
     mutating func append(_ message: SCTPQueuedMessage) {
         queue.append(message)
-        queuedBytes += message.bytes.count
+        count(message.bytes.count, of: message)
+    }
+
+    /// So many more of a message's bytes wait, or fewer.
+    private mutating func count(_ bytes: Int, of message: SCTPQueuedMessage) {
+        queuedBytes += bytes
+        if message.isOfApplication { bufferedAmount += bytes }
     }
 
     /// The header of the first message's next fragment, of `count` bytes, which is taken out of the queue. The TSN is
@@ -58,7 +75,7 @@ struct SCTPOutgoingStream: Sendable {
         let header = nextHeader(of: message, count: count, isInterleaved: isInterleaved)
         sentBytes += count
         sentFragments &+= 1
-        queuedBytes -= count
+        self.count(-count, of: message)
         if header.isLast { finishFirst() }
         return header
     }
@@ -76,7 +93,7 @@ struct SCTPOutgoingStream: Sendable {
     /// The first message leaves the queue, sent or given up in the middle.
     mutating func finishFirst() {
         guard let message = queue.first else { return }
-        queuedBytes -= message.bytes.count - sentBytes
+        count(sentBytes - message.bytes.count, of: message)
         if message.isOrdered { nextOrdered &+= 1 } else { nextUnordered &+= 1 }
         dropFirst()
     }
@@ -84,7 +101,7 @@ struct SCTPOutgoingStream: Sendable {
     /// The first message leaves the queue before any of it was sent: it never had a number.
     mutating func discardFirst() {
         guard let message = queue.first else { return }
-        queuedBytes -= message.bytes.count
+        count(-message.bytes.count, of: message)
         dropFirst()
     }
 

@@ -40,7 +40,8 @@ struct SCTPSendQueue: Sendable {
     var cost: Int { queuedBytes + queuedMessages * SCTPQueuedMessage.overhead }
 
     func phase(of id: UInt16) -> SCTPOutgoingStream.Phase { streams[id]?.phase ?? .open }
-    func bufferedAmount(of id: UInt16) -> Int { streams[id]?.queuedBytes ?? 0 }
+    func bufferedAmount(of id: UInt16) -> Int { streams[id]?.bufferedAmount ?? 0 }
+    private func bytesQueued(on id: UInt16) -> Int { streams[id]?.queuedBytes ?? 0 }
     func isDrained(_ id: UInt16) -> Bool { streams[id]?.queue.isEmpty ?? true }
     mutating func setPhase(of id: UInt16, to phase: SCTPOutgoingStream.Phase) {
         streams[id, default: SCTPOutgoingStream()].phase = phase
@@ -95,9 +96,9 @@ struct SCTPSendQueue: Sendable {
     /// The rest of a message that was given up is not sent.
     mutating func abandonFirst(of id: UInt16) {
         guard let (message, sentBytes) = streams[id]?.head, sentBytes > 0 else { return }
-        let before = bufferedAmount(of: id)
+        let before = bytesQueued(on: id)
         streams[id]?.finishFirst()
-        queuedBytes -= before - bufferedAmount(of: id)
+        queuedBytes -= before - bytesQueued(on: id)
         queuedMessages -= 1
         finishedBegun(message)
         noteDecrease(of: id)
@@ -141,9 +142,9 @@ struct SCTPSendQueue: Sendable {
     }
 
     private mutating func discardFirst(of id: UInt16) {
-        let before = bufferedAmount(of: id)
+        let before = bytesQueued(on: id)
         streams[id]?.discardFirst()
-        queuedBytes -= before - bufferedAmount(of: id)
+        queuedBytes -= before - bytesQueued(on: id)
         queuedMessages -= 1
         discardedMessages += 1
         noteDecrease(of: id)
