@@ -25,8 +25,17 @@ extension DataChannels {
         association?.resetStreams([stream], at: now)
     }
 
+    /// RFC 6525 §4.1: a peer that names no stream has reset all of its own, those too on which nothing has come.
+    mutating func incomingReset(_ named: [UInt16], at now: Instant) {
+        let reset = named.isEmpty ? streams.keys.filter { mayBeReset($0) }.sorted() : named
+        for stream in reset { incomingReset(stream, at: now) }
+    }
+
+    /// Whether the peer has anything on a stream that has not been reset.
+    private func mayBeReset(_ stream: UInt16) -> Bool { !isForNextChannel(stream) || held.holds(stream) }
+
     /// RFC 8831 §6.7: the peer closes; we reset our half too.
-    mutating func incomingReset(_ stream: UInt16, at now: Instant) {
+    private mutating func incomingReset(_ stream: UInt16, at now: Instant) {
         if isForNextChannel(stream) { return held.hold(.reset, of: stream) }
         switch streams[stream] {
         case .channel(let id):

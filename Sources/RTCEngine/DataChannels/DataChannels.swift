@@ -143,7 +143,7 @@ struct DataChannels: Sendable {
             case .established(let inbound, let outbound): established(Int(min(inbound, outbound)), at: now)
             case .restarted: restarted()
             case .message(let message): receive(message, at: now)
-            case .incomingStreamsReset(let streams): for stream in streams { incomingReset(stream, at: now) }
+            case .incomingStreamsReset(let streams): incomingReset(streams, at: now)
             case .outgoingStreamsReset(let streams): for stream in streams { outgoingReset(stream, at: now) }
             case .outgoingStreamsNotReset(let streams): for stream in streams { outgoingResetDenied(stream) }
             case .bufferedAmountDecreased(let stream): lessBuffered.insert(stream)

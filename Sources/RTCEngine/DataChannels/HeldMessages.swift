@@ -38,6 +38,9 @@ struct HeldMessages: Sendable {
         count += 1
     }
 
+    /// Whether anything is kept of a stream, or was to be.
+    func holds(_ stream: UInt16) -> Bool { items[stream] != nil || spoiled.contains(stream) }
+
     /// What is kept of a stream, oldest first; nil when something of it is missing.
     mutating func take(_ stream: UInt16) -> [Item]? {
         if spoiled.remove(stream) != nil { return nil }

@@ -164,6 +164,28 @@ import Testing
         #expect(pair[.left].totals.strayMessages == 1)
     }
 
+    @Test func `a peer that resets all of its streams closes every channel, one on which nothing has come too`() throws
+    {
+        var pair = DataChannelPair()
+        let agreed = DataChannelInit(negotiated: true, id: 7)
+        let silent = try DataChannelPair.Side.allCases.map { try pair.create("agreed", agreed, by: $0) }
+        pair.connect()
+        let (ours, theirs) = try channel(&pair)
+        let association = try #require(pair[.right].association)
+        // RFC 6525 §4.1: it names none.
+        let request = SCTPReconfiguration.outgoingReset(
+            request: association.incomingResets.lastNumber &+ 1, response: 0,
+            lastTSN: association.received.cumulative, streams: [])
+        let packet = SCTPText.packet(tag: association.handshake.localTag) { SCTPText.append(request, to: &$0) }
+        pair.tell(.right) { end, now in end.receive(packet, at: now) }
+        #expect(pair.journal(.right).story(of: silent[1]) == ["open", "closing"])
+        #expect(pair.journal(.right).story(of: theirs) == ["announced chat", "open", "closing"])
+        pair.run()
+        #expect(pair.journal(.left).story(of: silent[0]) == ["open", "closing", "closed"])
+        #expect(pair.journal(.left).story(of: ours) == ["open", "closing", "closed"])
+        #expect(pair[.right].channels.isEmpty && pair[.right].streams == [:])
+    }
+
     @Test func `both sides close at once`() throws {
         var pair = connected()
         let (left, right) = try channel(&pair)

@@ -103,7 +103,7 @@ import Testing
                     SCTPForwardTSN.Skipped(stream: UInt16($0), isUnordered: false, message: 0)
                 })
             reassembly.forward(skip)
-            for number in 0..<streams { _ = reassembly.reset([UInt16(number)]) }
+            for number in 0..<streams { reassembly.reset([UInt16(number)]) }
             // Of the streams as they were, or as they are now?
             reassembly.forward(skip)
             for number in 0..<streams {

@@ -101,7 +101,7 @@ import Testing
         }
         insert(SCTPText.data(1, stream: 3, message: 0, interleaved: interleaved), [1], &reassembly)
         reassembly.forward(skip(57, upTo: 100))
-        #expect(reassembly.reset([3]) == [3])
+        reassembly.reset([3])
         // Another stream's message 101 is given up before our acknowledgement of 100 has arrived.
         reassembly.forward(skip(57, upTo: 101))
         insert(SCTPText.data(102, stream: 3, message: 0, interleaved: interleaved), [2], &reassembly)
@@ -123,7 +123,7 @@ import Testing
                 skipped: [.init(stream: 3, isUnordered: false, message: 0)])
         }
         reassembly.forward(skip(upTo: 1))
-        #expect(reassembly.reset([3]) == [3])
+        reassembly.reset([3])
         reassembly.forward(skip(upTo: 2))
         insert(SCTPText.data(5, stream: 3, message: 2, interleaved: interleaved), [2], &reassembly)
         insert(SCTPText.data(4, stream: 3, message: 1, interleaved: interleaved), [1], &reassembly)
@@ -150,7 +150,7 @@ import Testing
                 skipped: [.init(stream: 3, isUnordered: false, message: 0)])
         }
         reassembly.forward(skip(upTo: 1))
-        #expect(reassembly.reset([3]) == [3])
+        reassembly.reset([3])
         // 2 was another stream's, 3 is the first message of this one.
         insert(SCTPText.data(4, stream: 3, message: 1, interleaved: interleaved), [1], &reassembly)
         reassembly.forward(skip(upTo: 2))
@@ -164,7 +164,7 @@ import Testing
     @Test func `what was delivered before a reset does not keep its number from being skipped after it`() {
         var reassembly = SCTPReassembly(maximumMessageSize: 1_000)
         insert(SCTPText.data(1, stream: 5, message: 0), [1], &reassembly)
-        #expect(reassembly.reset([5]) == [5])
+        reassembly.reset([5])
         reassembly.forward(
             SCTPForwardTSN(
                 isInterleaved: false, cumulativeTSN: 2, skipped: [.init(stream: 5, isUnordered: false, message: 0)]))
@@ -263,7 +263,7 @@ import Testing
         insert(SCTPText.data(3, stream: 2, unordered: true, first: false), [3], &reassembly)
         insert(SCTPText.data(2, stream: 2, unordered: true, first: false, last: false), [2], &reassembly)
         #expect(deliver(&reassembly).isEmpty)
-        #expect(reassembly.reset([1]) == [1])
+        reassembly.reset([1])
         insert(SCTPText.data(1, stream: 2, unordered: true, last: false), [1], &reassembly)
         #expect(deliver(&reassembly) == [[1, 2, 3]])
         #expect(reassembly.held == 0)
@@ -274,7 +274,7 @@ import Testing
         insert(SCTPText.data(1, message: 0), [1], &reassembly)
         insert(SCTPText.data(2, message: 1, last: false), [2], &reassembly)
         insert(SCTPText.data(4, unordered: true, last: false), [2], &reassembly)
-        #expect(reassembly.reset([0]) == [0])
+        reassembly.reset([0])
         #expect(reassembly.held == 0)
         insert(SCTPText.data(5, message: 0), [5], &reassembly)
         #expect(deliver(&reassembly) == [[1], [5]])

@@ -172,6 +172,19 @@ import Testing
         #expect(peer.told.isEmpty)
     }
 
+    @Test func `a request that names no stream is told as one for all, once in a packet`() {
+        var peer = SCTPAskingPeer()
+        // Of unordered messages nothing is kept, of this one a half.
+        peer.sendsData()
+        peer.sendsHalf(1_000, of: 0, on: 3)
+        peer.asksForAll(times: 3)
+        #expect(peer.answers == ["+0: 1"])
+        #expect(peer.told == [.incomingStreamsReset([])])
+        #expect(peer.pair[.right].reassembly.held == 0)
+        peer.ask(1, streams: [], afterMore: 2)
+        #expect(peer.answers == ["+0: 1", "+1: 1"])
+    }
+
     @Test func `room that a reset frees is told at once`() {
         var configuration = SCTPConfiguration()
         configuration.receiveBuffer = 8_192
@@ -245,12 +258,19 @@ struct SCTPAskingPeer {
         let request = SCTPReconfiguration.outgoingReset(
             request: firstNumber &+ number, response: 0,
             lastTSN: count == 0 ? nextTSN &- 1 : cumulative &+ count, streams: streams)
-        pair.inject(
-            SCTPText.packet(tag: tag) { packet in
-                let start = packet.beginSCTPChunk(.reconfiguration)
-                request.write(into: &packet)
-                packet.endSCTPChunk(start)
-            }, to: .right)
+        pair.inject(SCTPText.packet(tag: tag) { SCTPText.append(request, to: &$0) }, to: .right)
+    }
+
+    /// Asks in one packet to reset all streams, under so many numbers from the first.
+    mutating func asksForAll(times: UInt32) {
+        let packet = SCTPText.packet(tag: tag) { packet in
+            for number in 0..<times {
+                let request = SCTPReconfiguration.outgoingReset(
+                    request: firstNumber &+ number, response: 0, lastTSN: nextTSN &- 1, streams: [])
+                SCTPText.append(request, to: &packet)
+            }
+        }
+        pair.inject(packet, to: .right)
     }
 
     /// One chunk that is a message.

@@ -57,6 +57,12 @@ enum SCTPText {
         packet.append(contentsOf: payload)
         while packet.count % 4 != 0 { packet.append(0) }
     }
+
+    static func append(_ parameter: SCTPReconfiguration, to packet: inout [UInt8]) {
+        let start = packet.beginSCTPChunk(.reconfiguration)
+        parameter.write(into: &packet)
+        packet.endSCTPChunk(start)
+    }
 }
 
 /// Whether a packet holds a chunk of this type.

@@ -28,11 +28,13 @@ extension SCTPAssociation {
         proceedShutdown()
     }
 
-    /// What a packet brought, for the SACK that answers it.
+    /// What a packet brought, for the SACK that answers it above all.
     struct Arrival {
         var hasData = false
         /// A duplicate, a gap, or the wish of the sender: the SACK does not wait.
         var isUrgent = false
+        /// A request to reset all streams: another one in the packet is passed over.
+        var hasResetAll = false
     }
 
     /// RFC 9260 §8.5: the verification tag is the one that we gave the peer, with the exceptions of §8.5.1.
@@ -82,7 +84,7 @@ extension SCTPAssociation {
         case .data, .interleavedData: return receiveData(chunk, arrival: &arrival)
         case .forwardTSN, .interleavedForwardTSN: receiveForwardTSN(chunk, arrival: &arrival)
         case .selectiveAcknowledgment: receiveAcknowledgment(chunk)
-        case .reconfiguration: receiveReconfiguration(chunk)
+        case .reconfiguration: receiveReconfiguration(chunk, arrival: &arrival)
         case .heartbeat: receiveHeartbeat(chunk)
         case .heartbeatAcknowledgment: receiveHeartbeatAcknowledgment(chunk)
         case .abort:

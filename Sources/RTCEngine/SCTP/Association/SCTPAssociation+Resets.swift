@@ -44,11 +44,16 @@ extension SCTPAssociation {
         outgoingResets.sent(at: now, timeout: roundTrip.timeout)
     }
 
-    mutating func receiveReconfiguration(_ chunk: borrowing SCTPChunk) {
+    mutating func receiveReconfiguration(_ chunk: borrowing SCTPChunk, arrival: inout Arrival) {
         guard state.isLive else { return }
         for parameter in SCTPReconfiguration.read(chunk).prefix(2) {
             switch parameter {
             case .outgoingReset(let request, _, let lastTSN, let streams):
+                if streams.isEmpty {
+                    // To walk over all of them for a few bytes is dear; §5.1.1: a peer asks one thing at a time.
+                    guard !arrival.hasResetAll else { continue }
+                    arrival.hasResetAll = true
+                }
                 let verdict = incomingResets.requested(
                     request, lastTSN: lastTSN, streams: streams, cumulativeTSN: received.cumulative)
                 take(verdict, on: request)
@@ -77,10 +82,10 @@ extension SCTPAssociation {
 
     private mutating func resetIncoming(_ streams: [UInt16], request: UInt32) {
         tellDelivered()
-        let reset = reassembly.reset(streams)
+        reassembly.reset(streams)
         tellReceiveWindow()
         answer(request, SCTPReconfigurationResult.performed)
-        if !reset.isEmpty { outputs.append(.incomingStreamsReset(reset)) }
+        outputs.append(.incomingStreamsReset(streams))
     }
 
     private mutating func answer(_ request: UInt32, _ result: UInt32) {

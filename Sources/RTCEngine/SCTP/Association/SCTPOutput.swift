@@ -8,7 +8,8 @@ public enum SCTPOutput: Hashable, Sendable {
     /// was queued is gone. `established` comes next.
     case restarted
     case message(SCTPReceivedMessage)
-    /// The peer has reset its outgoing side of these streams; nothing follows on them until they are used anew.
+    /// The peer has reset its outgoing side of these streams, of all when none is named (RFC 6525 §4.1); nothing
+    /// follows on them until they are used anew.
     case incomingStreamsReset([UInt16])
     /// Our outgoing side of these streams is reset, as asked by `resetStreams`.
     case outgoingStreamsReset([UInt16])

@@ -189,10 +189,9 @@ extension SCTPReassembly {
         deliverReady(&stream, id)
     }
 
-    /// RFC 6525 §5.2.2 E4: the next message of these streams has the number 0. All streams when none is named. Returns
-    /// those about which something was known.
-    mutating func reset(_ ids: [UInt16]) -> [UInt16] {
-        let named = ids.isEmpty ? unordered.streams.union(streams.keys).sorted() : ids
+    /// RFC 6525 §5.2.2 E4: the next message of these streams has the number 0. All streams when none is named.
+    mutating func reset(_ ids: [UInt16]) {
+        let named = ids.isEmpty ? Array(unordered.streams.union(streams.keys)) : ids
         held -= unordered.cost
         unordered.discard(streams: named)
         held += unordered.cost
@@ -201,7 +200,6 @@ extension SCTPReassembly {
             skippedBeforeReset[id] = stream.lastSkipped.map { SCTPSkipBeforeReset(message: $0) }
             held -= stream.ordered.cost + stream.unordered.cost
         }
-        return named
     }
 }
 
