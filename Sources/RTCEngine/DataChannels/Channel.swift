@@ -6,7 +6,7 @@ extension DataChannels {
         case channel(DataChannelID)
         /// Nobody: it is being reset, because the peer has opened what we do not take or closed what we do not know.
         case refused(StreamReset)
-        /// Nobody, for as long as the association lasts: the peer has not let it be reset.
+        /// Nobody, for as long as the association lasts: the peer has not let it be reset, or takes nothing on it.
         case spent
     }
 

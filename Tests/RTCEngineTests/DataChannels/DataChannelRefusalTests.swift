@@ -143,6 +143,30 @@ import Testing
         #expect(pair[.right].streams == [:] && pair[.left].streams == [:])
     }
 
+    @Test func `a channel on a stream that has no way back is refused, and nobody waits for its end`() throws {
+        var pair = connected()
+        // As if its INIT had granted one stream and asked for all (RFC 9260 §5.1.1).
+        pair.tell(.right) { end, _ in
+            var peer = end.association?.peer
+            peer?.inboundStreams = 1
+            end.association?.peer = peer
+        }
+        let first = try pair.create("on stream 0")
+        let second = try pair.create("on stream 2")
+        pair.run()
+        #expect(pair.journal(.right).announced.count == 1)
+        #expect(pair[.right].totals.refused == 1)
+        #expect(pair[.right].streams[2] == .spent)
+        // Whatever comes on it leaves nothing behind.
+        try pair.send(.text("hello?"), on: second)
+        pair.close(second)
+        pair.close(first)
+        pair.run()
+        #expect(pair[.right].totals.strayMessages == 1)
+        #expect(pair[.right].streams == [2: .spent])
+        #expect(pair.journal(.left).story(of: first) == ["open", "closing", "closed"])
+    }
+
     @Test func `a peer opens so many channels and no more, and may go on when it closes some`() throws {
         var pair = connected { $0.maximumRemoteChannels = 10 }
         var ids: [DataChannelID] = []

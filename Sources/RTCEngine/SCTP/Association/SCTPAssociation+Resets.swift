@@ -8,11 +8,18 @@ extension SCTPAssociation {
     public mutating func resetStreams(_ streams: [UInt16], at now: Instant) {
         self.now = now
         guard state.acceptsMessages else { return }
-        for stream in streams where queue.phase(of: stream) == .open && stream < outboundStreams {
+        var missing: [UInt16] = []
+        for stream in streams where queue.phase(of: stream) == .open {
+            // RFC 9260 §5.1.1: the peer may send on more streams than it takes.
+            guard stream < outboundStreams else {
+                missing.append(stream)
+                continue
+            }
             queue.setPhase(of: stream, to: .draining)
             outgoingResets.ask(for: stream)
         }
         queue.hasDrained = true
+        if !missing.isEmpty { outputs.append(.outgoingStreamsNotReset(missing)) }
     }
 
     /// Asks the peer, once the streams have sent everything and it has come.

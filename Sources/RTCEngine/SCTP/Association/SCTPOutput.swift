@@ -14,6 +14,7 @@ public enum SCTPOutput: Hashable, Sendable {
     /// Our outgoing side of these streams is reset, as asked by `resetStreams`.
     case outgoingStreamsReset([UInt16])
     /// The peer does not reset streams, or has not done so with these (RFC 6525 §4.4): their messages are counted on.
+    /// Or it takes nothing on them.
     case outgoingStreamsNotReset([UInt16])
     /// Less of this stream waits than before; see `bufferedAmount(of:)`.
     case bufferedAmountDecreased(UInt16)
