@@ -48,6 +48,7 @@ extension DataChannels {
             note(reset, of: stream, at: now)
         case nil:
             // A channel that this application has not made, or not yet. The peer waits for our half all the same.
+            guard mayTakeUnclaimed else { return }
             streams[stream] = .refused(StreamReset(incoming: true))
             association?.resetStreams([stream], at: now)
         case .spent:
@@ -125,9 +126,17 @@ extension DataChannels {
     /// The peer has opened a channel that we do not take (RFC 8832 §6: closed, and not acknowledged).
     mutating func refuse(_ stream: UInt16, at now: Instant) {
         totals.refused += 1
+        guard mayTakeUnclaimed else { return }
         streams[stream] = .refused(StreamReset())
         association?.resetStreams([stream], at: now)
     }
+
+    /// How many streams may be in no channel's use and not free. A peer that opens or closes what there is not on all
+    /// of the 65,535 would make us keep something of each, here and in the association.
+    private static let maximumUnclaimed = 4_096
+
+    /// Each channel has one of `streams` once there is an association. Beyond the limit the peer waits in vain.
+    private var mayTakeUnclaimed: Bool { streams.count - channels.count < Self.maximumUnclaimed }
 
     /// The channel is over.
     mutating func forget(_ id: DataChannelID, _ failure: DataChannelFailure?) {

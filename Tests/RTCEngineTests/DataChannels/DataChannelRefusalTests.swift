@@ -167,6 +167,23 @@ import Testing
         #expect(pair.journal(.left).story(of: first) == ["open", "closing", "closed"])
     }
 
+    @Test func `a peer that closes what there is not on all streams has some thousands of them kept`() throws {
+        var pair = connected()
+        let association = try #require(pair[.right].association)
+        var number = association.incomingResets.lastNumber
+        for first in stride(from: 0, to: 60_000, by: 500) {
+            number &+= 1
+            let request = SCTPReconfiguration.outgoingReset(
+                request: number, response: 0, lastTSN: association.received.cumulative,
+                streams: (first..<first + 500).map { UInt16($0) })
+            let packet = SCTPText.packet(tag: association.handshake.localTag) { SCTPText.append(request, to: &$0) }
+            pair.tell(.right) { end, now in end.receive(packet, at: now) }
+        }
+        #expect(pair[.right].streams.count == 4_096)
+        pair.run()
+        #expect(pair[.right].streams == [:])
+    }
+
     @Test func `a peer opens so many channels and no more, and may go on when it closes some`() throws {
         var pair = connected { $0.maximumRemoteChannels = 10 }
         var ids: [DataChannelID] = []
