@@ -25,6 +25,7 @@ extension Room {
         peer.touch()
         for (subscription, (demand, target)) in zip(peer.subscriptions, zip(demands, allocation.targets)) {
             give(target, to: subscription, demand.demand)
+            subscription.wantKeyFrameIfNeeded(at: now)
         }
     }
 

@@ -231,6 +231,7 @@ public final class Room {
             subscription.target =
                 !isMuted && isWanted && !subscription.isPaused
                 ? subscription.withinLimit(subscription.held ?? .highest) : nil
+            subscription.wantKeyFrameIfNeeded(at: now)
         }
         divideSoon(at: now)
     }
@@ -456,9 +457,13 @@ public final class Room {
                 subscription.wantKeyFrame(at: now)
                 subscription.publication.askForKeyFrames(at: now)
             case .targetBitrateChanged: peer.needsDivision = true
-            case .signalingStateChanged, .iceConnectionStateChanged, .iceGatheringStateChanged, .connectionStateChanged,
-                .localCandidate, .endOfLocalCandidates, .nameToResolve, .iceCandidateError, .negotiationNeeded,
-                .trackAdded, .trackRemoved, .frame, .tone, .dataChannel:
+            case .signalingStateChanged, .connectionStateChanged:
+                // Something may be sent to the peer from now on.
+                for subscription in peer.subscriptions { subscription.wantKeyFrameIfNeeded(at: now) }
+                events.append(.peer(peer.id, event))
+            case .iceConnectionStateChanged, .iceGatheringStateChanged, .localCandidate, .endOfLocalCandidates,
+                .nameToResolve, .iceCandidateError, .negotiationNeeded, .trackAdded, .trackRemoved, .frame, .tone,
+                .dataChannel:
                 events.append(.peer(peer.id, event))
             }
         }

@@ -158,6 +158,15 @@ final class Subscription {
         subscriber.machine.sendForwarded(at: now)
     }
 
+    /// Asks for the key frame that what is wanted can begin with, if it takes one (RFC 4585 §6.3.1). `forward` does so
+    /// when a packet comes; of a picture that stands still the next one may be seconds away.
+    func wantKeyFrameIfNeeded(at now: Instant) {
+        guard isVideo, subscriber.machine.canForward(on: transceiver),
+            let stream = video?.keyFrameWish(of: publication.track, at: now)
+        else { return }
+        publication.wantKeyFrame(ofStream: stream, at: now)
+    }
+
     /// The subscriber cannot decode.
     func wantKeyFrame(at now: Instant) {
         guard isVideo else { return }
