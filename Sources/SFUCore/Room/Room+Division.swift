@@ -46,10 +46,11 @@ extension Room {
             subscription.held = target < most ? target : nil
         }
         subscription.target = given
-        // A hidden stream keeps its paused flag (as in LiveKit); whether it fits is decided when it is shown again.
-        guard !subscription.hints.isDisabled else { return }
+        // A stream that is hidden or muted keeps its paused flag (as in LiveKit); whether it fits is decided when it
+        // comes again.
+        guard !subscription.hints.isDisabled, !subscription.publication.isMuted else { return }
         let isPaused =
-            given == nil && !subscription.publication.isMuted && subscription.wantedQuality != .off
+            given == nil && subscription.wantedQuality != .off
             && subscription.publication.description.format.isVideo
         guard isPaused != subscription.isPaused else { return }
         subscription.isPaused = isPaused

@@ -19,7 +19,7 @@ final class Subscription {
     var hints = SubscriberHints()
     /// The quality by which the publisher's dynacast counts this subscription.
     var quality = VideoQuality.high
-    /// Whether the subscriber was told that the stream is paused.
+    /// Whether the subscriber was told that the stream is paused. It stays so while the stream is hidden or muted.
     var isPaused = false
     /// The layers that the subscriber's path allowed at the last division; nil when it allowed all that could be used.
     var held: LayerTarget?

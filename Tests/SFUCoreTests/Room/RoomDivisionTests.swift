@@ -218,6 +218,48 @@ import Testing
         #expect(bob.layers(of: screen.publication).last == 3)
     }
 
+    @Test func `a picture that a path does not carry is not sent when it is unmuted, until the path carries it`() throws
+    {
+        let company = RoomCompany()
+        let ann = company.join("ann")
+        let bob = company.join("bob", mayPause: true)
+        let camera = try company.publish(ann, .video)
+        try company.subscribe(bob, to: camera.publication)
+        company.run(for: .seconds(Int64(1)))
+        var number = 0
+        /// Until something is so, or pictures have come for that long.
+        func film(_ seconds: Int, until isSo: () -> Bool = { false }) throws {
+            for _ in 0..<(seconds * 30) where !isSo() {
+                try company.picture(number, of: ann, camera.track, size: 4_000)
+                company.run(for: .milliseconds(33))
+                number += 1
+            }
+        }
+        try film(3)
+        // A megabit comes, and the path takes an eighth of it.
+        var room = 0.0
+        var last = company.now
+        company.isLostDown = { [unowned company] person, bytes in
+            guard person === bob, bytes[0] & 0xc0 == 0x80 else { return false }
+            room = min(room + Double((company.now - last).nanoseconds) * 1e-9 * 16_000, 4_000)
+            last = company.now
+            guard room >= Double(bytes.count) else { return true }
+            room -= Double(bytes.count)
+            return false
+        }
+        try film(60) { company.paused.last?.isPaused == true }
+        let told = company.paused.count
+        try company.room.setMuted(true, camera.publication, at: company.now)
+        company.run(for: .seconds(Int64(1)))
+        try company.room.setMuted(false, camera.publication, at: company.now)
+        try film(1)
+        #expect(company.paused.count == told && company.paused.last?.isPaused == true)
+        #expect(company.room.forwardedLayers(to: bob.subscribing, of: camera.publication) == nil)
+        company.isLostDown = { _, _ in false }
+        try film(120) { company.paused.last?.isPaused == false }
+        #expect(company.paused.last?.isPaused == false)
+    }
+
     @Test func `sizes that nobody has are taken for large ones`() throws {
         let (company, ann, bob, camera) = try Self.watching()
         try company.room.setHints(
