@@ -109,7 +109,8 @@ public struct ActiveSpeakers: Sendable {
             return
         }
         guard now >= time else { return }
-        due = max(time + configuration.interval, now)
+        // From now on, however late this tick is: in less than an interval less is heard than it takes to be active.
+        due = now + configuration.interval
         let start = changes.count
         for index in tracks.indices {
             judge(index)

@@ -96,8 +96,20 @@ import Testing
         _ = room.speakers.add()
         room.now += .seconds(Int64(10))
         #expect(room.tick() == [])
-        #expect(room.speakers.nextWake == room.now)
-        #expect(room.tick() == [])
         #expect(room.speakers.nextWake == room.now + .milliseconds(400))
+    }
+
+    @Test(arguments: [300, 900] as [Int64])
+    func `who speaks is not told to be silent after a tick that is late`(milliseconds: Int64) {
+        var room = Room()
+        let ann = room.speakers.add()
+        room.now += .milliseconds(milliseconds)
+        #expect(room.interval([ann: (10, 20)]) == ["0: 0.25"])
+        // The next one is as long after it, in which there is something to hear.
+        #expect(room.tick() == [])
+        room.now += .milliseconds(400 - milliseconds % 400)
+        #expect(room.tick() == [])
+        room.now += .milliseconds(milliseconds % 400)
+        #expect(room.interval([ann: (10, 20)]) == ["0: 0.375"])
     }
 }
