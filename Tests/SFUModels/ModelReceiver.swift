@@ -66,6 +66,7 @@ package struct ModelReceiver {
         let media = packets.filter { $0.frame != nil }
         checkOrder(media)
         if coding == .vp8Simulcast { checkPictures(media, isLossless: lost == 0, isInOrder: isInOrder) }
+        if isInOrder { checkMarkers(media, frames) }
         checkDecoding(media, frames, arrived)
     }
 
@@ -86,6 +87,26 @@ package struct ModelReceiver {
             if step < 0 || step == 0 && !coding.isScalable {
                 violations.append("\(packet.line): the timestamp went by \(step)")
             }
+        }
+    }
+
+    /// The marker is on a picture's last packet and on no other (RFC 9628 §4.1; AV1 RTP specification §4.2). But where
+    /// a higher layer is joined than the picture before had, a lower one may have ended with it: that another would
+    /// follow was not known then.
+    private mutating func checkMarkers(_ media: [Received], _ frames: [ModelFrame]) {
+        var highest = Int.max
+        var start = media.startIndex
+        while start < media.endIndex {
+            let picture = media[start...].prefix { $0.timestamp == media[start].timestamp }
+            let layers = picture.map { packet in
+                packet.frame.flatMap { frames.indices.contains($0) ? frames[$0].spatial : nil } ?? 0
+            }
+            let top = layers.max() ?? 0
+            if top <= highest, let early = picture.dropLast().first(where: \.marker) {
+                violations.append("\(early.line): a marker before the picture's end")
+            }
+            highest = top
+            start += picture.count
         }
     }
 

@@ -46,14 +46,19 @@ struct DependencySelector: Sendable {
             framesAbove = 0
             return
         }
-        let isAbove = target.map { table.spatialLayer(of: desired) < table.spatialLayer(of: $0) } ?? false
+        let isAbove = target.map { Self.layers(desired, table) < Self.layers($0, table) } ?? false
         framesAbove = isAbove ? min(framesAbove, .max - 1) + 1 : 0
+        // The wanted target can be gone to at a frame of its own spatial layer, mostly of this very picture. At a frame
+        // below that no lower one is chosen meanwhile: the picture would have two ends, each with the marker, and where
+        // that frame's first packet is missing the layer would be lost.
+        let isNear = framesAbove < Self.patience && isWhole(desired, table)
+        let lowest = isNear ? table.spatialLayer(of: desired) : 0
         // The present target, if it is still sent and no higher than wanted, is left only for a better one.
         var chosen: Int?
         if let target, isActive(target, dependency), Self.layers(target, table).isWithin(wanted) { chosen = target }
         for candidate in 0..<table.targetCount where candidate != target && isActive(candidate, dependency) {
             let layers = Self.layers(candidate, table)
-            guard layers.isWithin(wanted) || candidate == desired else { continue }
+            guard layers.isWithin(wanted) || candidate == desired, layers.spatial >= lowest else { continue }
             if let chosen, layers <= Self.layers(chosen, table) { continue }
             guard canSwitch(to: candidate, dependency, table) else { continue }
             chosen = candidate

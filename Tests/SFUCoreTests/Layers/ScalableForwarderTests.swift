@@ -195,15 +195,17 @@ import Testing
         init(target: LayerTarget) { peer = Subscriber(.av1, target: target, arrangement: .scalable()) }
 
         /// One frame of one packet; `indications` as in the specification: - D S R, one for each of the nine targets.
+        ///
+        /// - Parameter starts: without that it is the last packet of its frame, and another is to come before it.
         mutating func frame(
             _ spatial: UInt8, _ temporal: UInt8, _ indications: String, back: [UInt16] = [], chains: [UInt8],
-            isKey: Bool = false, active: UInt32? = nil, isLast: Bool = false
+            isKey: Bool = false, active: UInt32? = nil, starts: Bool = true, isLast: Bool = false
         ) -> [String] {
             let kinds: [Character: DecodeTargetIndication] = [
                 "-": .notPresent, "D": .discardable, "S": .switching, "R": .required,
             ]
             let descriptor = DependencyDescriptor(
-                startsFrame: true, endsFrame: true, frameNumber: frameNumber, spatialLayer: spatial,
+                startsFrame: starts, endsFrame: true, frameNumber: frameNumber, spatialLayer: spatial,
                 temporalLayer: temporal, indications: indications.compactMap { kinds[$0] }, frameDifferences: back,
                 chainDifferences: chains, structure: isKey ? ModelPublisher.structure : nil, activeTargets: active)
             var data: [UInt8] = []
@@ -263,6 +265,39 @@ import Testing
         #expect(av1.frame(2, 0, "------SSS", back: [1, 3], chains: [2, 1, 1], isLast: true).count == 1)
         #expect(av1.frame(0, 0, "SSSRRRRRR", back: [3], chains: [3, 2, 1]).count == 1)
         #expect(av1.peer.forwarder.selector.forwarded(of: av1.peer.track)?.spatial == 0)
+        #expect(av1.peer.wishes() == nil)
+    }
+
+    @Test(arguments: [
+        (LayerTarget.highest, LayerTarget(spatial: 1, temporal: 2)),
+        (LayerTarget(spatial: 1, temporal: 2), LayerTarget(spatial: 1, temporal: 0)),
+    ])
+    func `AV1: on the way down no layer below the wanted one is chosen, and a picture has one end`(
+        before: LayerTarget, after: LayerTarget
+    ) {
+        var av1 = AV1Subscriber(target: before)
+        let next = 100 + av1.key().count
+        av1.peer.forwarder.target = after
+        #expect(av1.frame(0, 0, "SSSRRRRRR", back: [3], chains: [3, 2, 1]) == ["\(next) @123000"])
+        #expect(av1.frame(1, 0, "---SSSRRR", back: [1, 3], chains: [1, 1, 1]) == ["\(next + 1) @123000."])
+        #expect(av1.frame(2, 0, "------SSS", back: [1, 3], chains: [2, 1, 1], isLast: true) == [])
+        #expect(av1.peer.forwarder.selector.forwarded(of: av1.peer.track) == after)
+        #expect(av1.peer.wishes() == nil)
+    }
+
+    @Test func `AV1: where the first packet of the wanted layer is missing, the way down is taken at the next picture`()
+    {
+        var av1 = AV1Subscriber(target: .highest)
+        #expect(av1.key().count == 3)
+        av1.peer.forwarder.target = LayerTarget(spatial: 1, temporal: 2)
+        #expect(av1.frame(0, 0, "SSSRRRRRR", back: [3], chains: [3, 2, 1]) == ["103 @123000"])
+        av1.number += 1
+        #expect(av1.frame(1, 0, "---SSSRRR", back: [1, 3], chains: [1, 1, 1], starts: false) == ["105 @123000"])
+        #expect(
+            av1.frame(2, 0, "------SSS", back: [1, 3], chains: [2, 1, 1], isLast: true) == ["106 @123000."])
+        #expect(av1.peer.wishes() == nil)
+        #expect(av1.frame(0, 0, "SSSRRRRRR", back: [3], chains: [3, 2, 1]) == ["107 @126000"])
+        #expect(av1.frame(1, 0, "---SSSRRR", back: [1, 3], chains: [1, 1, 1]) == ["108 @126000."])
         #expect(av1.peer.wishes() == nil)
     }
 
