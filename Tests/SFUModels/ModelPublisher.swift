@@ -252,8 +252,10 @@ package struct ModelPublisher {
             vp9.startsLayerFrame = starts
             vp9.endsLayerFrame = ends
             vp9.isUnusedByHigherLayers = frame.spatial == 2 || coding.isKeyScalable && !frame.isKey
+            // As libwebrtc has it in flexible mode, where a picture refers to lower temporal layers only; else in all.
+            let isSwitchingPoint = coding != .vp9KeyScalable || frame.temporal > 0
             vp9.layers = VP9PayloadDescriptor.Layers(
-                temporal: UInt8(frame.temporal), isSwitchingPoint: true, spatial: UInt8(frame.spatial),
+                temporal: UInt8(frame.temporal), isSwitchingPoint: isSwitchingPoint, spatial: UInt8(frame.spatial),
                 usesLowerLayer: frame.usesLower, temporalBaseIndex: state.base)
             vp9.write(into: &payload)
         case .av1Scalable, .av1KeyScalable:

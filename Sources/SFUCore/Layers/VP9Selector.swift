@@ -56,7 +56,16 @@ struct VP9Selector: Sendable {
             intact = Self.mask(through: spatialLimit)
             seen = 0
         } else if video.startsFrame, video.spatialLayer == 0 {
-            if wanted.temporal < temporalLimit || canGoUp { temporalLimit = wanted.temporal }
+            if wanted.temporal < temporalLimit || canGoUp {
+                temporalLimit = wanted.temporal
+            } else if video.temporalLayer == temporalLimit &+ 1, video.temporalLayer <= wanted.temporal,
+                video.traits.contains(.switchingPoint)
+            {
+                // RFC 9628 §4.2 has U speak of later pictures (see `judge`). libwebrtc sets it where a picture refers
+                // to lower temporal layers only, which the lowest one's never do, and LiveKit's server joins a layer
+                // there. The layers below may not all be sent, so one is joined at a time.
+                temporalLimit = video.temporalLayer
+            }
             if wanted.spatial < spatialLimit { goDown(wanted) }
         }
     }

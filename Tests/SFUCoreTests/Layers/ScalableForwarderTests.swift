@@ -184,6 +184,24 @@ import Testing
         #expect(vp9.frame(0, 2, isLast: true) == [])
     }
 
+    @Test func `VP9: where the lowest pictures have no U, a temporal layer is joined at one of its own that has it`() {
+        var vp9 = VP9Subscriber(target: .lowest)
+        #expect(vp9.frame(0, key: true, isLast: true) == ["100 @120000 key pid 40 s0t0."])
+        vp9.peer.forwarder.target = LayerTarget(spatial: 0, temporal: 2)
+        // It may refer to one of the layer between, which was left out.
+        #expect(vp9.frame(0, 2, up: true, isLast: true) == [])
+        #expect(vp9.frame(0, 1, isLast: true) == [])
+        #expect(vp9.frame(0, 2, up: true, isLast: true) == [])
+        #expect(vp9.frame(0, 0, isLast: true) == ["101 @132000 pid 44 s0t0."])
+        #expect(vp9.frame(0, 2, up: true, isLast: true) == [])
+        #expect(vp9.frame(0, 1, up: true, isLast: true) == ["102 @138000 pid 46 s0t1."])
+        #expect(vp9.frame(0, 2, up: true, isLast: true) == ["103 @141000 pid 47 s0t2."])
+        #expect(vp9.frame(0, 0, isLast: true) == ["104 @144000 pid 48 s0t0."])
+        vp9.peer.forwarder.target = LayerTarget(spatial: 0, temporal: 1)
+        #expect(vp9.frame(0, 2, up: true, isLast: true) == [])
+        #expect(vp9.frame(0, 1, up: true, isLast: true) == ["105 @150000 pid 50 s0t1."])
+    }
+
     // MARK: Dependency descriptors (AV1 RTP specification, appendix A)
 
     private struct AV1Subscriber {
