@@ -5,6 +5,7 @@ import pytest
 from peers.roost_join import joined
 from support.evidence import MEDIA
 from support.layers import make_layers
+from support.waiting import wait_until
 from test_livekit_sdk import both_modes
 
 SIZES = {"LOW": (160, 90), "MEDIUM": (320, 180), "HIGH": (640, 360)}
@@ -42,6 +43,9 @@ def test_a_subscriber_chooses_among_the_sizes(sfu, room, join, files, mode):
     # In a new session all of them come again.
     bob.tell({"do": "simulate", "scenario": "full_reconnect"})
     bob.wait_for("reconnected")
+    wait_until(
+        lambda: sum(line["event"] == "subscribed" and line["name"] == "HIGH" for line in ann.process.events) == 2,
+        ann.process.transcript)
     for quality in ("MEDIUM", "HIGH"):
         choose(ann, quality)
     ann.report("HIGH", fresh=True)

@@ -21,6 +21,9 @@ package struct ModelReceiver {
     private var unwrapper = SequenceUnwrapper()
     package private(set) var received: [Int64: Received] = [:]
     package private(set) var violations: [String] = []
+    private var latest: (line: Int64, timestamp: UInt32)?
+    /// The pictures that were on their way when other layers were wanted.
+    private var turns: Set<UInt32> = []
 
     package init(_ coding: ModelCoding) { self.coding = coding }
 
@@ -44,6 +47,12 @@ package struct ModelReceiver {
             }
         }
         received[line] = packet
+        if latest.map({ $0.line < line }) ?? true { latest = (line, header.timestamp) }
+    }
+
+    /// Other layers are wanted from now on.
+    package mutating func wantsOthers() {
+        if let latest { turns.insert(latest.timestamp) }
     }
 
     package mutating func note(_ violation: String) { violations.append(violation) }
@@ -91,8 +100,8 @@ package struct ModelReceiver {
     }
 
     /// The marker is on a picture's last packet and on no other (RFC 9628 §4.1; AV1 RTP specification §4.2). But where
-    /// a higher layer is joined than the picture before had, a lower one may have ended with it: that another would
-    /// follow was not known then.
+    /// a higher layer is joined than the picture before had, or one that was not wanted when the picture began, a lower
+    /// one may have ended with it: that another would follow was not known then.
     private mutating func checkMarkers(_ media: [Received], _ frames: [ModelFrame]) {
         var highest = Int.max
         var start = media.startIndex
@@ -102,7 +111,9 @@ package struct ModelReceiver {
                 packet.frame.flatMap { frames.indices.contains($0) ? frames[$0].spatial : nil } ?? 0
             }
             let top = layers.max() ?? 0
-            if top <= highest, let early = picture.dropLast().first(where: \.marker) {
+            if top <= highest, !turns.contains(media[start].timestamp),
+                let early = picture.dropLast().first(where: \.marker)
+            {
                 violations.append("\(early.line): a marker before the picture's end")
             }
             highest = top

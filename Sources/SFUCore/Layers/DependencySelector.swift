@@ -46,13 +46,9 @@ struct DependencySelector: Sendable {
             framesAbove = 0
             return
         }
-        let isAbove = target.map { Self.layers(desired, table) < Self.layers($0, table) } ?? false
+        let isAbove = target.map { !Self.layers($0, table).isWithin(wanted) } ?? false
         framesAbove = isAbove ? min(framesAbove, .max - 1) + 1 : 0
-        // The wanted target can be gone to at a frame of its own spatial layer, mostly of this very picture. At a frame
-        // below that no lower one is chosen meanwhile: the picture would have two ends, each with the marker, and where
-        // that frame's first packet is missing the layer would be lost.
-        let isNear = framesAbove < Self.patience && isWhole(desired, table)
-        let lowest = isNear ? table.spatialLayer(of: desired) : 0
+        let lowest = isAbove && framesAbove < Self.patience ? lowestLayer(dependency, table, wanted) : 0
         // The present target, if it is still sent and no higher than wanted, is left only for a better one.
         var chosen: Int?
         if let target, isActive(target, dependency), Self.layers(target, table).isWithin(wanted) { chosen = target }
@@ -64,6 +60,21 @@ struct DependencySelector: Sendable {
             chosen = candidate
         }
         if let chosen { target = chosen }
+    }
+
+    /// The way down leads to the highest target that is wanted and no higher than the present one. It can be gone to at
+    /// a frame of its own spatial layer, mostly of this very picture. At a frame below that no lower one is chosen
+    /// meanwhile: the picture would have two ends, each with the marker, and where that frame's first packet is missing
+    /// the layer would be lost.
+    private func lowestLayer(_ dependency: FrameDependency, _ table: DependencyTable, _ wanted: LayerTarget) -> UInt8 {
+        guard let target else { return 0 }
+        let present = Self.layers(target, table)
+        let reach = LayerTarget(
+            spatial: Int(min(wanted.spatial, present.spatial)), temporal: Int(wanted.temporal))
+        guard let near = Self.best(table, wanted: reach, active: dependency.activeTargets), isWhole(near, table) else {
+            return 0
+        }
+        return table.spatialLayer(of: near)
     }
 
     private func isActive(_ target: Int, _ dependency: FrameDependency) -> Bool {

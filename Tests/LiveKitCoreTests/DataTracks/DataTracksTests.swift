@@ -242,7 +242,7 @@ import Testing
 
     @Test func `who was cut off before the answer hears when it is back that its data track is published`() throws {
         let venue = Venue()
-        let ann = try venue.join("ann")
+        let ann = try venue.gather([("ann", .single)])[0]
         Self.publish("pose", 1, of: ann)
         venue.cut(ann)
         venue.resume(ann)

@@ -104,6 +104,7 @@ struct ForwardingScene: ~Copyable {
             wanted = LayerTarget(
                 spatial: Int.random(in: 0...2, using: &random), temporal: Int.random(in: 0...2, using: &random))
             forwarder.target = wanted
+            receiver.wantsOthers()
         case 6 where !isCalm:
             wanted = nil
             forwarder.target = nil
