@@ -13,7 +13,8 @@ struct DependencySelector: Sendable {
     private static let memory: UInt16 = 512
     /// For each chain, how many frames before `frame` its last frame is.
     private var chains = SIMD8<UInt8>(repeating: 0)
-    /// How many frames have come, up to 255, since lower layers are wanted, none of which was a switch to those.
+    /// How many frames have come, up to 255, since lower layers are wanted or higher ones have ended, none of which was
+    /// a switch to those.
     private var framesAbove: UInt8 = 0
     /// For how many frames a switch to lower layers is waited for: a little more than a second of three layers at 30
     /// pictures a second.
@@ -46,7 +47,7 @@ struct DependencySelector: Sendable {
             framesAbove = 0
             return
         }
-        let isAbove = target.map { !Self.layers($0, table).isWithin(wanted) } ?? false
+        let isAbove = target.map { !isActive($0, dependency) || !Self.layers($0, table).isWithin(wanted) } ?? false
         framesAbove = isAbove ? min(framesAbove, .max - 1) + 1 : 0
         let lowest = isAbove && framesAbove < Self.patience ? lowestLayer(dependency, table, wanted) : 0
         // The present target, if it is still sent and no higher than wanted, is left only for a better one.

@@ -393,4 +393,25 @@ import Testing
         #expect(av1.frame(0, 2, "--D------", back: [1], chains: [1, 3, 2], isLast: true) == ["104 @126000."])
         #expect(av1.peer.wishes() == nil)
     }
+
+    @Test func `AV1: where the highest layer ends, the next one goes on, and its picture has one end`() {
+        var av1 = AV1Subscriber(target: .highest)
+        #expect(av1.key().count == 3)
+        #expect(av1.frame(0, 0, "SSSRRRRRR", back: [3], chains: [3, 2, 1], active: 0x03f) == ["103 @123000"])
+        #expect(av1.frame(1, 0, "---SSSRRR", back: [1, 3], chains: [1, 1, 1], isLast: true) == ["104 @123000."])
+        #expect(av1.peer.forwarder.selector.forwarded(of: av1.peer.track) == LayerTarget(spatial: 1, temporal: 2))
+        #expect(av1.peer.wishes() == nil)
+    }
+
+    @Test func `AV1: layers that come again in one picture, each from the one below, are joined one after the other`() {
+        var av1 = AV1Subscriber(target: .highest)
+        #expect(av1.key().count == 3)
+        let alone = av1.frame(0, 0, "SSSRRRRRR", back: [3], chains: [3, 2, 1], active: 0x007, isLast: true)
+        #expect(alone == ["103 @123000."])
+        // That others would follow was not known at its end.
+        #expect(av1.frame(0, 0, "SSSRRRRRR", back: [1], chains: [1, 1, 1], active: 0x1ff) == ["104 @126000."])
+        #expect(av1.frame(1, 0, "---SSSRRR", back: [1], chains: [1, 1, 1]) == ["105 @126000."])
+        #expect(av1.frame(2, 0, "------SSS", back: [1], chains: [2, 1, 1], isLast: true) == ["106 @126000."])
+        #expect(av1.peer.forwarder.selector.forwarded(of: av1.peer.track) == LayerTarget(spatial: 2, temporal: 2))
+    }
 }
