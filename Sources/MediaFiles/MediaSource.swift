@@ -144,6 +144,19 @@ public struct MediaSource: Sendable {
         position = low
     }
 
+    /// Goes after another source that holds the same picture in another size, and key frames at the same times: to
+    /// further key frames, until it has left out about as much.
+    public mutating func keepUp(lead: Interval) {
+        let rate = Int64(track.format.clockRate)
+        let wanted = lead.ticks(at: rate)
+        // Each of the two may be a few frames further when it jumps.
+        let slack = rate / 4
+        while wanted - leadTicks > slack, let index = nextKeyFrame(from: position + 1) {
+            leadTicks += index == position ? round : distance(to: index)
+            position = index
+        }
+    }
+
     /// From the frame that is next to another one, forwards, in ticks.
     private func distance(to index: Int) -> Int64 {
         let ticks = track.frames[index].decodeTime - track.frames[position].decodeTime

@@ -123,6 +123,35 @@ import Testing
         await connection.close()
     }
 
+    /// A key frame at the beginning and every ten seconds.
+    private static let sized = MediaTrack(
+        format: .vp8,
+        frames: (0..<1_200).map {
+            MediaTrack.Frame(
+                payload: [0x10, 2, 0, 0x9d, 0x01, 0x2a, 64, 0, 64, 0], decodeTime: $0 * 3_000, duration: 3_000,
+                isKeyFrame: $0 % 300 == 0)
+        })
+
+    @Test func `in sizes: one that is wanted anew is sent from a key frame on, however lately there was one`()
+        async throws
+    {
+        var options = TrackPublishOptions(name: "film", source: .camera)
+        options.layers = [.low, .high].map { VideoLayer(quality: $0, width: 64, height: 64) }
+        let film = LocalTrackPublication(
+            id: LocalTrackID(rawValue: 3), options: options, kind: .video,
+            playing: [MediaSource(track: Self.sized), MediaSource(track: Self.sized)], room: nil)
+        let encodings = ["h", "q"].map { SendEncoding(rid: $0) }
+        await film.use(
+            try await connection.addTransceiver(.video, direction: .sendonly, sendEncodings: encodings).sender)
+        await film.wantedChanged(.low)
+        for player in film.players { while await !player.source.hasBegun { await Task.yield() } }
+        await film.wantedChanged(.high)
+        for player in film.players { #expect(await player.lead > .seconds(Int64(5))) }
+        video.stop()
+        film.stop()
+        await connection.close()
+    }
+
     @Test func `has its sound beside the picture that was there before it`() async throws {
         await room.told(.keyFrameRequested, video.id)
         await audio.use(try await connection.addTrack(.audio).sender)

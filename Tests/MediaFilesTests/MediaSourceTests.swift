@@ -56,6 +56,35 @@ import Testing
         #expect(given2?.payload == [9])
     }
 
+    @Test func `a source that has passed a key frame which another one jumped to goes on with it from the next`() {
+        // Thirty frames a second, a key frame each second.
+        let second = MediaTrack(
+            format: .vp8,
+            frames: (0..<300).map {
+                MediaTrack.Frame(payload: [0], decodeTime: $0 * 3_000, duration: 3_000, isKeyFrame: $0 % 30 == 0)
+            })
+        var (early, late) = (MediaSource(track: second), MediaSource(track: second))
+        for _ in 0..<29 { _ = early.next() }
+        for _ in 0..<31 { _ = late.next() }
+        early.skipToKeyFrame()
+        late.skipToKeyFrame()
+        #expect((early.position, late.position) == (30, 60))
+        early.keepUp(lead: late.lead)
+        #expect(early.position == 60 && early.lead > late.lead)
+        // As far as they can be.
+        late.keepUp(lead: early.lead)
+        #expect(late.position == 60)
+        // Around the end, where there is one key frame only.
+        var alone = MediaSource(
+            track: MediaTrack(
+                format: .vp8,
+                frames: (0..<60).map {
+                    MediaTrack.Frame(payload: [0], decodeTime: $0 * 3_000, duration: 3_000, isKeyFrame: $0 == 0)
+                }))
+        alone.keepUp(lead: .seconds(Int64(2)))
+        #expect(alone.position == 0 && alone.lead == .seconds(Int64(2)))
+    }
+
     @Test func `at a key frame a request changes nothing`() {
         var source = MediaSource(track: track)
         let did = source.skipToKeyFrame()

@@ -164,12 +164,14 @@ actor MediaConnections {
 
     func sender(of track: LocalTrackID) -> RTPSender? { senders[track]?.transceiver.sender }
 
-    /// The most that the encoder of a track is to make.
-    func limitBitrate(of track: LocalTrackID, to maximum: Bitrate) async {
+    /// The most that the encoder of a track is to make; nil: nothing is said of it, whatever was of a track before.
+    func limitBitrate(of track: LocalTrackID, to maximum: Bitrate?) async {
         guard let transceiver = senders[track]?.transceiver else { return }
         var limits: SenderBitrateLimits = transceiver.kind == .video ? .video : .audio
-        limits.maximum = maximum
-        limits.minimum = min(limits.minimum, maximum)
+        if let maximum {
+            limits.maximum = maximum
+            limits.minimum = min(limits.minimum, maximum)
+        }
         // A connection that is over has no bitrates.
         try? await publisher.setBitrateLimits(limits, of: transceiver)
     }

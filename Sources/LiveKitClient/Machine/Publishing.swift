@@ -60,6 +60,10 @@ extension RoomClientMachine {
         guard let layers = LayerNames(options.layers), format.isVideo || layers.qualities.isEmpty else {
             return put(.complete(request, .failure(.invalidLayers)))
         }
+        // LiveKit's server looks for the key frames of such layers in what is encrypted, and would switch anywhere.
+        guard options.layers.isEmpty || format != .vp9 || self.options.encryption == nil else {
+            return put(.complete(request, .failure(.notEncryptable)))
+        }
         let track = Publishing.Track(
             id: id, format: format, options: options, layers: layers, isMuted: options.isMuted, request: request)
         publishing.tracks.append(track)

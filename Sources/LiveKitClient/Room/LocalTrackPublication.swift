@@ -19,10 +19,10 @@ public final class LocalTrackPublication: Sendable {
     /// or lost.
     public let keyFrameRequests: AsyncStream<Void>
     /// For an encoder: what it is to make from now on, so that the path carries it; of values that nobody has taken the
-    /// newest is kept. They begin some moments after there is a connection, share what the path is thought to carry
-    /// with our other tracks, and stay below `TrackPublishOptions.bitrate`, where that is said. What is sent beyond
-    /// them comes late. For one reader, as `keyFrameRequests`, and they end with them; there are none where a file is
-    /// played.
+    /// newest is kept. They begin when something has been sent: an encoder begins without them. They share what the
+    /// path is thought to carry with our other tracks, and stay below `TrackPublishOptions.bitrate`, or the sum of
+    /// those of its layers, where that is said. What is sent beyond them comes late. For one reader, as
+    /// `keyFrameRequests`, and they end with them; there are none where a file is played.
     public let targetBitrates: AsyncStream<Bitrate>
     /// The most that `targetBitrates` is to ask for; nil: nobody has said, or a file is played.
     let bitrateLimit: Bitrate?
@@ -117,14 +117,34 @@ public final class LocalTrackPublication: Sendable {
 
     func published(as sid: TrackSID) { state.withLock { $0.sid = sid } }
 
-    func mutedChanged(_ isMuted: Bool) async { await pausing { $0.isMuted = isMuted } }
-
-    func wantedChanged(_ quality: VideoQuality?) async {
-        await setLayers(of: state.withLock { $0.sender }, upTo: quality)
-        await pausing { $0.wanted = quality }
+    func mutedChanged(_ isMuted: Bool) async {
+        let (wasPaused, isPaused) = state.withLock { state in
+            let wasPaused = state.isPaused
+            state.isMuted = isMuted
+            return (wasPaused, state.isPaused)
+        }
+        await pausePlayers(wasPaused: wasPaused)
+        if wasPaused, !isPaused { requestKeyFrame() }
     }
 
-    /// Layers that are wanted anew begin with key frames, which the connection asks for.
+    func wantedChanged(_ quality: VideoQuality?) async {
+        let (before, wasPaused, sender) = state.withLock { state in
+            let (before, wasPaused) = (state.wanted, state.isPaused)
+            state.wanted = quality
+            return (before, wasPaused, state.sender)
+        }
+        await setLayers(of: sender, upTo: quality)
+        await pausePlayers(wasPaused: wasPaused)
+        guard let quality, before.map({ $0 < quality }) ?? true else { return }
+        if let layers, !layers.qualities.isEmpty {
+            // What came of a layer while it was off was passed over, its key frames too.
+            let players = state.withLock { $0.isPaused ? [] : $0.players }
+            for player in players { await player.goToKeyFrame() }
+            await align(players)
+        }
+        requestKeyFrame()
+    }
+
     private func setLayers(of sender: RTPSender?, upTo wanted: VideoQuality?) async {
         guard let layers, let sender else { return }
         for quality in layers.qualities {
@@ -134,14 +154,25 @@ public final class LocalTrackPublication: Sendable {
         }
     }
 
-    private func pausing(_ change: @Sendable (inout State) -> Void) async {
-        let (players, wasPaused, isPaused) = state.withLock { state in
-            let wasPaused = state.isPaused
-            change(&state)
-            return (state.players, wasPaused, state.isPaused)
+    /// Tells the players whether they are to send, until what they were told is so: whoever mutes the track may come
+    /// while they are told, and before they are here.
+    private func pausePlayers(wasPaused: Bool) async {
+        var told = wasPaused
+        while true {
+            let (players, isPaused) = state.withLock { ($0.players, $0.isPaused) }
+            guard isPaused != told else { return }
+            for player in players { await player.setPaused(isPaused) }
+            if !isPaused { await align(players) }
+            told = isPaused
         }
-        for player in players { await player.setPaused(isPaused) }
-        if wasPaused, !isPaused { requestKeyFrame() }
+    }
+
+    /// Each player finds a key frame by itself. One that had just passed it is at the next, and the others go there.
+    private func align(_ players: [FilePlayer]) async {
+        guard players.count > 1 else { return }
+        var lead = Interval.zero
+        for player in players { lead = max(lead, await player.lead) }
+        for player in players { await player.keepUp(lead: lead) }
     }
 
     /// The connection that it goes over is another one.
@@ -168,19 +199,16 @@ public final class LocalTrackPublication: Sendable {
             return state.tasks
         }
         for task in last { task.cancel() }
-        // Whoever mutes it may come before the players are here, or while they are told.
-        var isPaused = wasPaused
-        while isPaused != state.withLock({ $0.isPaused }) {
-            isPaused.toggle()
-            for player in players { await player.setPaused(isPaused) }
-        }
+        await pausePlayers(wasPaused: wasPaused)
         await setLayers(of: sender, upTo: wantedQuality)
         await followPicture()
         requestKeyFrame()
     }
 
     func keyFrameRequested() async {
-        for player in state.withLock({ $0.players }) { await player.keyFrameRequested() }
+        let players = players
+        for player in players { await player.keyFrameRequested() }
+        await align(players)
         requestKeyFrame()
     }
 
@@ -197,8 +225,10 @@ public final class LocalTrackPublication: Sendable {
         requests.yield()
     }
 
-    /// What is played now; nil before there is a connection, and where frames are handed in.
-    var player: FilePlayer? { state.withLock { $0.players.first } }
+    /// What is played now, each layer by one of its own; none before there is a connection, and where frames are handed
+    /// in.
+    var players: [FilePlayer] { state.withLock { $0.players } }
+    var player: FilePlayer? { players.first }
 
     /// The picture has gone to a key frame of its file, which is ahead: the sound goes there too.
     func followPicture() async {

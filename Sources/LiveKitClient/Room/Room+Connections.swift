@@ -113,7 +113,7 @@ extension Room {
         if case .trackAdded(let id, _) = fact, let publication = publications[id],
             let sender = await media?.sender(of: id)
         {
-            if let limit = publication.bitrateLimit { await media?.limitBitrate(of: id, to: limit) }
+            await media?.limitBitrate(of: id, to: publication.bitrateLimit)
             await publication.use(sender)
             guard generation == mediaGeneration else { return }
         }

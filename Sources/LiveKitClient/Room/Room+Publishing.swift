@@ -13,10 +13,10 @@ extension Room {
     ///   - format: of all frames that will be sent.
     ///   - options: what the others are told of the track.
     /// - Throws: `notConnected` outside of a room; `invalidLayers`; `notEncryptable` when encryption is on and frames
-    ///   of this format cannot be encrypted (AV1, H.265); `requestRefused`, such as `notAllowed`; `timedOut` when
-    ///   the server has not answered in 10 seconds; `media` when the peer connection does not send the format;
-    ///   `disconnected`, or the error that ended the connection, when the room is lost meanwhile; `cancelled` when the
-    ///   task is.
+    ///   of this format cannot be encrypted (AV1, H.265, layers of VP9); `requestRefused`, such as `notAllowed`;
+    ///   `timedOut` when the server has not answered in 10 seconds; `media` when the peer connection does not send the
+    ///   format; `disconnected`, or the error that ended the connection, when the room is lost meanwhile; `cancelled`
+    ///   when the task is.
     public func publish(
         _ format: PayloadFormat, options: TrackPublishOptions
     ) async throws(RoomError) -> LocalTrackPublication {

@@ -120,7 +120,7 @@ extension RoomMachine {
         let present = offer.credential("ice-ufrag")
         guard let name = fragment.usernameFragment, name != present else {
             take(fragment.candidates, isComplete: fragment.isComplete, on: connection, at: now)
-            guard isRestart, fragment.usernameFragment != nil else { return nil }
+            guard isRestart, fragment.password != nil, !connection.formerNames.isEmpty else { return nil }
             return try ownTransport(on: connection, isNew: false)
         }
         // RFC 9725 §4.3.1: what a client has kept of the paths before may come late.

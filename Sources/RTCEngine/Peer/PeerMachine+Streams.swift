@@ -11,6 +11,7 @@ extension PeerMachine {
             // W3C WebRTC §5.4: who stops a transceiver says goodbye at once; its section ends with the next offer.
             if negotiator.transceiver(id)?.direction == .stopped { return endSender(id, at: now) }
             senders[id]?.hold()
+            congestion.tellAgain()
             return
         }
         configuration.redundancy?.depth = self.configuration.redundancyDepth
@@ -22,8 +23,10 @@ extension PeerMachine {
             let mustBeginAnew = senders[id]?.phase == .held
             let isOtherCodec = senders[id]?.stream.reconfigure(configuration, random: random.split()) == true
             guard isOtherCodec || mustBeginAnew else { return }
+            if mustBeginAnew { congestion.tellAgain() }
             senders[id]?.beginAnew()
         } else {
+            congestion.tellAgain()
             if let renewed = senders[id]?.stream { end(renewed, at: now) }
             let stream = SendStream(configuration: configuration, clock: clock, random: random.split())
             senders[id] = Sender(stream: stream)
@@ -37,6 +40,7 @@ extension PeerMachine {
         guard let sender = senders[id] else { return }
         end(sender.stream, at: now)
         senders[id] = nil
+        congestion.tellAgain()
     }
 
     private mutating func end(_ stream: SendStream, at now: Instant) {

@@ -117,6 +117,12 @@ public actor FilePlayer {
         source.skipToKeyFrame()
     }
 
+    /// Goes to the file's next key frame however lately there was one: nobody has had that.
+    public func goToKeyFrame() { source.skipToKeyFrame() }
+
+    /// Goes after another player, which plays the same picture in another size; see `MediaSource.keepUp`.
+    public func keepUp(lead: Interval) { source.keepUp(lead: lead) }
+
     /// Stops sending, or goes on at the next key frame.
     public func setPaused(_ paused: Bool) {
         if isPaused, !paused { source.skipToKeyFrame() }

@@ -87,6 +87,13 @@ import Testing
             dialogue.said() == [
                 "= \(request.rawValue) failed: It cannot be encrypted, so it is neither sent nor taken."
             ])
+        // Of layers of VP9 LiveKit's server reads what is encrypted.
+        var layered = TrackPublishOptions(name: "film", source: .camera)
+        layered.layers = [.low, .high].map { VideoLayer(quality: $0, width: 64, height: 64) }
+        for (format, isRefused) in [(PayloadFormat.vp9, true), (.vp8, false)] {
+            dialogue.machine.publish(LocalTrackID(rawValue: 2), format, layered, request: dialogue.request())
+            #expect(dialogue.said().contains { $0.contains("cannot be encrypted") } == isRefused)
+        }
         let track = dialogue.request()
         dialogue.machine.publishDataTrack("pose", handle: 1, request: track, at: dialogue.now)
         #expect(

@@ -86,6 +86,20 @@ import Testing
         }
     }
 
+    @Test func `a track that is held, and one that comes back, is told at once to those who share the path`() throws {
+        var call = CallSimulation()
+        call.begin([.audio, .video])
+        call.connects()
+        call.run(for: .seconds(Int64(3)))
+        let video = try #require(call.transceiver(.video, of: .left))
+        #expect(call[.left].targets.last?.target[video] != nil)
+        for (direction, isSent) in [(TransceiverDirection.inactive, false), (.sendrecv, true)] {
+            call.setDirection(direction, of: video, .left)
+            call.run(for: .milliseconds(400))
+            #expect((call[.left].targets.last?.target[video] != nil) == isSent)
+        }
+    }
+
     @Test func `padding is the last packets again, and without any it is padding alone`() throws {
         var configuration = SendStreamConfiguration(
             ssrc: 7, payloadType: 96, format: .vp8, retransmission: .init(ssrc: 8, payloadType: 97), cname: "c",
