@@ -95,6 +95,7 @@ import Testing
         #expect(call[.left].targets.last?.target[video] != nil)
         for (direction, isSent) in [(TransceiverDirection.inactive, false), (.sendrecv, true)] {
             call.setDirection(direction, of: video, .left)
+            call.offer(.left)
             call.run(for: .milliseconds(400))
             #expect((call[.left].targets.last?.target[video] != nil) == isSent)
         }
