@@ -212,7 +212,7 @@ public final class LocalTrackPublication: Sendable {
         requestKeyFrame()
     }
 
-    /// In one session after the other the estimates are of other paths.
+    /// The path carries so much of the track. A file is as it is.
     func targetBitrateChanged(_ bitrate: Bitrate) {
         guard state.withLock({ $0.media.isEmpty }) else { return }
         bitrates.yield(bitrate)
